@@ -1,0 +1,69 @@
+// A running simulation: a scene and its state. step() advances it by one time step.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "stiction/frame.hpp"
+#include "stiction/report.hpp"
+#include "stiction/scene.hpp"
+
+namespace stiction {
+
+/// The simulation cannot go on: a step failed at every size tried. The message names the body.
+class SimulationError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Nodes of one strand: indices into positions() and velocities().
+struct NodeRange {
+  int first = 0, count = 0;
+};
+
+class Simulation {
+ public:
+  /// Builds bodies and colliders. Throws std::invalid_argument where the scene is inconsistent.
+  explicit Simulation(Scene scene);
+  ~Simulation();
+  Simulation(Simulation&&) noexcept;
+  Simulation& operator=(Simulation&&) noexcept;
+
+  /// Advances by scene().time.dt(). Throws SimulationError; the state is then that of before the step.
+  StepReport step();
+
+  const Scene& scene() const;
+  double time() const;           ///< s
+  std::int64_t step_index() const;  ///< steps done
+
+  std::span<const Vec3> positions() const;   ///< m
+  std::span<const Vec3> velocities() const;  ///< m/s
+  std::span<const double> masses() const;    ///< kg
+
+  /// A strand of a rods or chains body, by the body's index: rods first, then chains, in the scene's order.
+  NodeRange strand(int body, int strand) const;
+  /// Force that holds an end of a strand over the last step, N.
+  Vec3 root_reaction(int body, int strand) const;
+  Vec3 tip_reaction(int body, int strand) const;
+  /// Twist angle of an edge of a rod relative to its reference director, rad.
+  double twist_angle(int rods, int strand, int edge) const;
+  /// Contacts of the last step with their impulses (kg m/s) summed on the nodes.
+  std::span<const Vec3> contact_impulses() const;
+
+  /// Sets positions and velocities of all nodes (fixed ones keep following their script).
+  void set_velocities(std::span<const Vec3> v);
+
+  FrameLayout frame_layout() const;
+  Frame frame() const;
+
+  Snapshot snapshot() const;
+  void restore(const Snapshot& snapshot);
+  /// Hash of positions, velocities and twists.
+  std::uint64_t state_hash() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stiction

@@ -1,0 +1,504 @@
+#include "collision/detector.hpp"
+
+#include <oneapi/tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "geometry/ccd.hpp"
+#include "geometry/distance.hpp"
+#include "geometry/shapes.hpp"
+
+namespace stiction {
+
+namespace {
+
+constexpr std::size_t kCandidatesPerChunk = 2048;
+constexpr double kSlack = 0.25;         // of the expected displacement, added to boxes
+constexpr double kSecondContact = 0.25;  // of the radii: distance at which a known pair is caught again
+constexpr double kInterior = 1e-3;      // an edge's contact nearer to its ends than this is its nodes' affair
+
+bool is_analytic(const Collider& c) {
+  return c.collides && c.shape != ColliderShape::locator && c.shape != ColliderShape::mesh;
+}
+
+Pose inverse(const Pose& pose) {
+  const Quat r = pose.rotation.conjugate();
+  return {r, -(r * pose.position)};
+}
+
+}  // namespace
+
+FrictionTable::FrictionTable(std::vector<double> mu) : count_(mu.size()), table_(mu.size() * mu.size()) {
+  for (std::size_t i = 0; i < count_; ++i)
+    for (std::size_t j = 0; j < count_; ++j) table_[i * count_ + j] = std::sqrt(mu[i] * mu[j]);
+}
+
+Detector::Detector(Surface surface, std::span<const Collider> colliders, int first_collider_body,
+                   FrictionTable friction, const ContactOptions& options)
+    : surface_(std::move(surface)),
+      colliders_(colliders),
+      first_collider_body_(first_collider_body),
+      friction_(std::move(friction)),
+      options_(options) {}
+
+double Detector::reach(double radii) const {
+  return radii + std::max(options_.margin * radii, options_.cohesion > 0 ? options_.cohesion_distance : 0.0);
+}
+
+std::array<int, 4> Detector::edge_nodes(const std::pair<int, int>& pair) const {
+  const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
+  return {e.a, e.b, f.a, f.b};
+}
+
+std::array<int, 4> Detector::point_nodes(const std::pair<int, int>& pair) const {
+  const SurfaceTriangle& t = surface_.triangles[pair.second];
+  return {surface_.points[pair.first].node, t.a, t.b, t.c};
+}
+
+bool Detector::edges_may_touch(int i, int j) const {
+  const SurfaceEdge &e = surface_.edges[i], &f = surface_.edges[j];
+  if (!edge_free_[i] && !edge_free_[j]) return false;
+  if (e.strand < 0 && f.strand < 0) return false;
+  if (e.strand >= 0 && f.strand >= 0 && !options_.self_collision) return false;
+  if (e.strand != f.strand) return true;
+  // On a half circle whose ends just touch, the arc between them is pi/2 times their distance: anything closer along
+  // the strand overlaps by construction.
+  const double between = std::max(f.arc_a - e.arc_b, e.arc_a - f.arc_b);
+  return between > 0.5 * std::numbers::pi * (e.radius + f.radius);
+}
+
+bool Detector::point_may_touch(int point, int triangle) const {
+  const int node = surface_.points[point].node;
+  const SurfaceTriangle& t = surface_.triangles[triangle];
+  return point_free_[point] && node != t.a && node != t.b && node != t.c;
+}
+
+void Detector::begin_step(const Nodes& nodes, std::span<const Pose> pose_start, std::span<const Pose> pose_end,
+                          double dt, std::span<const Vec3> v) {
+  nodes_ = &nodes;
+  pose_start_ = pose_start;
+  pose_end_ = pose_end;
+  dt_ = dt;
+  broad_phases_ = 0;
+  deep_contacts_ = 0;
+  known_keys_.clear();
+  edge_free_.resize(surface_.edges.size());
+  point_free_.resize(surface_.points.size());
+  for (std::size_t i = 0; i < surface_.edges.size(); ++i)
+    edge_free_[i] = !nodes.fixed[surface_.edges[i].a] || !nodes.fixed[surface_.edges[i].b];
+  for (std::size_t i = 0; i < surface_.points.size(); ++i) point_free_[i] = !nodes.fixed[surface_.points[i].node];
+  collider_node_.assign(colliders_.size(), {});
+  collider_edge_.assign(colliders_.size(), {});
+  for (std::size_t c = 0; c < colliders_.size(); ++c) {
+    if (!is_analytic(colliders_[c])) continue;
+    collider_node_[c].assign(surface_.points.size(), none);
+    collider_edge_[c].assign(surface_.edges.size(), none);
+  }
+  node_boxes_.assign(nodes.x.size(), Box{});
+  slack_ = kSlack;
+  follow(v);
+}
+
+// Grows the boxes to hold the motion with v, and finds the candidates anew.
+void Detector::follow(std::span<const Vec3> v) {
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, node_boxes_.size(), 4096), [&](const auto& range) {
+    for (std::size_t j = range.begin(); j < range.end(); ++j) {
+      Box box;
+      box.merge(nodes_->x[j]);
+      box.merge(end_of(static_cast<int>(j), v));
+      box.inflate(slack_ * dt_ * v[j].norm());
+      node_boxes_[j].merge(box);
+    }
+  });
+  slack_ *= 2;
+  broad_phase();
+  recall_known();
+}
+
+bool Detector::within_boxes(std::span<const Vec3> v) const {
+  for (std::size_t j = 0; j < node_boxes_.size(); ++j) {
+    const Vec3 x = end_of(static_cast<int>(j), v);
+    if ((x.array() < node_boxes_[j].lo.array()).any() || (x.array() > node_boxes_[j].hi.array()).any()) return false;
+  }
+  return true;
+}
+
+void Detector::broad_phase() {
+  ++broad_phases_;
+  const auto box_of = [&](std::initializer_list<int> node, double radius) {
+    Box box;
+    for (const int j : node) box.merge(node_boxes_[j]);
+    // Half of the reach and some more: also rounding of the boxes, and of iterates that just touch their boxes.
+    box.inflate(0.5 * reach(2 * radius) * (1 + 1e-6));
+    return box;
+  };
+  edge_boxes_.resize(surface_.edges.size());
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, edge_boxes_.size(), 4096), [&](const auto& range) {
+    for (std::size_t i = range.begin(); i < range.end(); ++i)
+      edge_boxes_[i] = box_of({surface_.edges[i].a, surface_.edges[i].b}, surface_.edges[i].radius);
+  });
+  edge_tree_.build(edge_boxes_);
+  edge_tree_.self_pairs(edge_boxes_, [&](int i, int j) { return edges_may_touch(i, j); }, edge_pairs_);
+
+  point_pairs_.clear();
+  if (surface_.triangles.empty()) return;
+  triangle_boxes_.resize(surface_.triangles.size());
+  for (std::size_t i = 0; i < triangle_boxes_.size(); ++i) {
+    const SurfaceTriangle& t = surface_.triangles[i];
+    triangle_boxes_[i] = box_of({t.a, t.b, t.c}, t.radius);
+  }
+  point_boxes_.resize(surface_.points.size());
+  for (std::size_t i = 0; i < point_boxes_.size(); ++i)
+    point_boxes_[i] = box_of({surface_.points[i].node}, surface_.points[i].radius);
+  triangle_tree_.build(triangle_boxes_);
+  triangle_tree_.pairs_with(point_boxes_, [&](int p, int t) { return point_may_touch(p, t); }, point_pairs_);
+}
+
+// Marks the candidates that have a contact already.
+void Detector::recall_known() {
+  const auto known = [&](ContactKey::Kind kind, const std::pair<int, int>& pair) {
+    const auto has = [&](bool second) {
+      const std::uint64_t key = ContactKey::make(kind, pair.first, pair.second, second).value;
+      return std::binary_search(known_keys_.begin(), known_keys_.end(), key);
+    };
+    return has(true) ? two : (has(false) ? one : none);
+  };
+  edge_known_.assign(edge_pairs_.size(), none);
+  point_known_.assign(point_pairs_.size(), none);
+  if (known_keys_.empty()) return;
+  for (std::size_t i = 0; i < edge_pairs_.size(); ++i) edge_known_[i] = known(ContactKey::edge_edge, edge_pairs_[i]);
+  for (std::size_t i = 0; i < point_pairs_.size(); ++i)
+    point_known_[i] = known(ContactKey::point_triangle, point_pairs_[i]);
+}
+
+void Detector::remember(std::span<const Contact> contacts) {
+  const auto middle = static_cast<std::ptrdiff_t>(known_keys_.size());
+  for (const Contact& c : contacts) known_keys_.push_back(c.key.value);
+  std::inplace_merge(known_keys_.begin(), known_keys_.begin() + middle, known_keys_.end());
+}
+
+// Runs test(i, out) over candidates in parallel chunks; contacts come out in the order of the candidates.
+template <class Test>
+void Detector::collect(std::size_t count, std::vector<Contact>& out, Test&& test) {
+  const std::size_t chunks = (count + kCandidatesPerChunk - 1) / kCandidatesPerChunk;
+  if (chunk_contacts_.size() < chunks) chunk_contacts_.resize(chunks);
+  tbb::parallel_for(std::size_t{0}, chunks, [&](std::size_t chunk) {
+    chunk_contacts_[chunk].clear();
+    const std::size_t end = std::min(count, (chunk + 1) * kCandidatesPerChunk);
+    for (std::size_t i = chunk * kCandidatesPerChunk; i < end; ++i) test(i, chunk_contacts_[chunk]);
+  });
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk)
+    out.insert(out.end(), chunk_contacts_[chunk].begin(), chunk_contacts_[chunk].end());
+}
+
+// Cohesion by the gap, and B11's rebound where the pair meets within the step.
+void Detector::finish(Contact& c) const {
+  if (options_.cohesion > 0 && options_.cohesion_distance > 0)
+    c.cohesion = options_.cohesion * std::clamp(1.0 - c.gap / options_.cohesion_distance, 0.0, 1.0);
+  if (options_.restitution > 0) {
+    Vec3 u = -c.surface_velocity;
+    for (int j = 0; j < 4; ++j)
+      if (c.node[j] != kNoNode) u += c.b[j] * nodes_->v[c.node[j]];
+    const double approach = -u.dot(c.n);
+    if (approach * dt_ > std::max(c.gap, 0.0)) {
+      c.gap = std::min(c.gap, 0.0);
+      c.rebound = options_.restitution * approach;
+    }
+  }
+}
+
+Contact Detector::pair_contact(ContactKey key, const std::array<int, 4>& node, const std::array<double, 4>& b,
+                               const Vec3& n, double radii, double mu) const {
+  Contact c;
+  c.key = key;
+  c.n = n;
+  c.mu = mu;
+  c.rest_distance = radii;
+  Vec3 h = Vec3::Zero();
+  for (int j = 0; j < 4; ++j) {
+    c.node[j] = node[j];
+    c.b[j] = b[j];
+    h += b[j] * nodes_->x[node[j]];
+  }
+  c.gap = h.dot(n) - radii;
+  finish(c);
+  return c;
+}
+
+namespace {
+
+struct PairGeometry {
+  std::array<double, 4> b;
+  double distance;
+  Vec3 n;
+};
+
+Vec3 normal_or(const Vec3& h, double distance, const Vec3& fallback) {
+  if (distance > 1e-14) return h / distance;
+  return fallback.squaredNorm() > 0 ? Vec3(fallback.normalized()) : Vec3::UnitZ();
+}
+
+PairGeometry edge_geometry(const std::array<Vec3, 4>& x) {
+  const EdgeEdgeClosest c = closest_edge_edge(x[0], x[1], x[2], x[3]);
+  const Vec3 h = (1 - c.s) * x[0] + c.s * x[1] - (1 - c.t) * x[2] - c.t * x[3];
+  const double distance = std::sqrt(c.distance2);
+  return {{1 - c.s, c.s, -(1 - c.t), -c.t}, distance, normal_or(h, distance, (x[1] - x[0]).cross(x[3] - x[2]))};
+}
+
+PairGeometry point_geometry(const std::array<Vec3, 4>& x) {
+  const PointTriangleClosest c = closest_point_triangle(x[0], x[1], x[2], x[3]);
+  const double b0 = 1 - c.b1 - c.b2;
+  const Vec3 h = x[0] - b0 * x[1] - c.b1 * x[2] - c.b2 * x[3];
+  const double distance = std::sqrt(c.distance2);
+  return {{1, -b0, -c.b1, -c.b2}, distance, normal_or(h, distance, (x[2] - x[1]).cross(x[3] - x[1]))};
+}
+
+std::array<Vec3, 4> mix(const std::array<Vec3, 4>& x_t0, const std::array<Vec3, 4>& x_t1, double t) {
+  std::array<Vec3, 4> x;
+  for (int j = 0; j < 4; ++j) x[j] = (1 - t) * x_t0[j] + t * x_t1[j];
+  return x;
+}
+
+}  // namespace
+
+std::vector<Contact> Detector::proximity() {
+  std::vector<Contact> out;
+  const auto start_of = [&](const std::array<int, 4>& node) {
+    return std::array<Vec3, 4>{nodes_->x[node[0]], nodes_->x[node[1]], nodes_->x[node[2]], nodes_->x[node[3]]};
+  };
+  collect(edge_pairs_.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
+    const auto& pair = edge_pairs_[i];
+    const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
+    const double radii = e.radius + f.radius;
+    const auto node = edge_nodes(pair);
+    const PairGeometry g = edge_geometry(start_of(node));
+    if (g.distance > reach(radii)) return;
+    edge_known_[i] = one;
+    found.push_back(pair_contact(ContactKey::make(ContactKey::edge_edge, pair.first, pair.second, false), node, g.b,
+                                 g.n, radii, friction_(e.body, f.body)));
+  });
+  collect(point_pairs_.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
+    const auto& pair = point_pairs_[i];
+    const SurfacePoint& p = surface_.points[pair.first];
+    const SurfaceTriangle& t = surface_.triangles[pair.second];
+    const double radii = p.radius + t.radius;
+    const auto node = point_nodes(pair);
+    const PairGeometry g = point_geometry(start_of(node));
+    if (g.distance > reach(radii)) return;
+    point_known_[i] = one;
+    found.push_back(pair_contact(ContactKey::make(ContactKey::point_triangle, pair.first, pair.second, false), node,
+                                 g.b, g.n, radii, friction_(p.body, t.body)));
+  });
+  collider_proximity(out);
+  std::sort(out.begin(), out.end(), [](const Contact& a, const Contact& b) { return a.key < b.key; });
+  for (const Contact& c : out) deep_contacts_ += c.gap < -options_.max_recovery_speed * dt_;
+  remember(out);
+  return out;
+}
+
+std::vector<Contact> Detector::continuous(std::span<const Vec3> v) {
+  if (!within_boxes(v)) follow(v);
+  std::vector<Contact> out;
+  const auto motion_of = [&](const std::array<int, 4>& node, std::array<Vec3, 4>& x_t0, std::array<Vec3, 4>& x_t1) {
+    for (int j = 0; j < 4; ++j) {
+      x_t0[j] = nodes_->x[node[j]];
+      x_t1[j] = end_of(node[j], v);
+    }
+  };
+  const auto test = [&](std::uint8_t& known, const std::array<int, 4>& node, double radii, auto&& impact,
+                        auto&& geometry, ContactKey::Kind kind, const std::pair<int, int>& pair, double mu,
+                        std::vector<Contact>& found) {
+    if (known == two) return;
+    std::array<Vec3, 4> x_t0, x_t1;
+    motion_of(node, x_t0, x_t1);
+    const double separation = known == one ? kSecondContact * radii : radii;
+    const auto when = impact(x_t0, x_t1, separation);
+    if (!when) return;
+    const PairGeometry g = geometry(mix(x_t0, x_t1, *when));
+    found.push_back(pair_contact(ContactKey::make(kind, pair.first, pair.second, known == one), node, g.b, g.n, radii, mu));
+    known = known == one ? two : one;
+  };
+  collect(edge_pairs_.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
+    const auto& pair = edge_pairs_[i];
+    const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
+    test(edge_known_[i], edge_nodes(pair), e.radius + f.radius, edge_edge_impact, edge_geometry, ContactKey::edge_edge,
+         pair, friction_(e.body, f.body), found);
+  });
+  collect(point_pairs_.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
+    const auto& pair = point_pairs_[i];
+    const SurfacePoint& p = surface_.points[pair.first];
+    const SurfaceTriangle& t = surface_.triangles[pair.second];
+    test(point_known_[i], point_nodes(pair), p.radius + t.radius, point_triangle_impact, point_geometry,
+         ContactKey::point_triangle, pair, friction_(p.body, t.body), found);
+  });
+  collider_continuous(v, out);
+  std::sort(out.begin(), out.end(), [](const Contact& a, const Contact& b) { return a.key < b.key; });
+  remember(out);
+  return out;
+}
+
+// A node (a == b) or the point at s of an edge, against the surface point below x_local, at time `when` of the step.
+Contact Detector::collider_contact(ContactKey key, int collider, int a, int b, double s, const Vec3& x_local,
+                                   double when, double radius, double mu) const {
+  const SurfaceSample sample = sample_surface(colliders_[collider], x_local);
+  const Vec3 below = x_local - sample.distance * sample.normal;
+  const Pose &start = pose_start_[collider], &end = pose_end_[collider];
+  Contact c;
+  c.key = key;
+  c.node[0] = a;
+  c.b[0] = a == b ? 1.0 : 1.0 - s;
+  if (a != b) {
+    c.node[1] = b;
+    c.b[1] = s;
+  }
+  c.n = start.rotation.slerp(when, end.rotation) * sample.normal;
+  c.surface_velocity = (end.apply(below) - start.apply(below)) / dt_;
+  Vec3 x = c.b[0] * nodes_->x[a];
+  if (a != b) x += c.b[1] * nodes_->x[b];
+  c.gap = (x - start.apply(below)).dot(c.n) - radius;
+  c.mu = mu;
+  c.rest_distance = radius;
+  finish(c);
+  return c;
+}
+
+void Detector::collider_proximity(std::vector<Contact>& out) {
+  for (int c = 0; c < static_cast<int>(colliders_.size()); ++c) {
+    if (!is_analytic(colliders_[c])) continue;
+    const Pose to_local = inverse(pose_start_[c]);
+    const int body = first_collider_body_ + c;
+    collect(surface_.points.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
+      const SurfacePoint& p = surface_.points[i];
+      if (!point_free_[i]) return;
+      const Vec3 x = to_local.apply(nodes_->x[p.node]);
+      if (sample_surface(colliders_[c], x).distance > reach(p.radius)) return;
+      collider_node_[c][i] = one;
+      found.push_back(collider_contact(
+          ContactKey::make(ContactKey::node_collider, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(c), false),
+          c, p.node, p.node, 0, x, 0.0, p.radius, friction_(p.body, body)));
+    });
+    if (colliders_[c].shape == ColliderShape::plane) continue;
+    collect(surface_.edges.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
+      const SurfaceEdge& e = surface_.edges[i];
+      if (!edge_free_[i] || e.strand < 0) return;
+      const Vec3 a = to_local.apply(nodes_->x[e.a]), b = to_local.apply(nodes_->x[e.b]);
+      const double at_a = sample_surface(colliders_[c], a).distance;
+      if (at_a - (b - a).norm() > reach(e.radius)) return;
+      const double s = nearest_on_segment(colliders_[c], a, b);
+      if (s < kInterior || s > 1 - kInterior) return;
+      const Vec3 x = (1 - s) * a + s * b;
+      const double distance = sample_surface(colliders_[c], x).distance;
+      if (distance > reach(e.radius)) return;
+      collider_edge_[c][i] = one;
+      found.push_back(collider_contact(
+          ContactKey::make(ContactKey::edge_collider, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(c), false),
+          c, e.a, e.b, s, x, 0.0, e.radius, friction_(e.body, body)));
+    });
+  }
+}
+
+void Detector::collider_continuous(std::span<const Vec3> v, std::vector<Contact>& out) {
+  for (int c = 0; c < static_cast<int>(colliders_.size()); ++c) {
+    if (!is_analytic(colliders_[c])) continue;
+    const Collider& collider = colliders_[c];
+    const Pose to_start = inverse(pose_start_[c]), to_end = inverse(pose_end_[c]);
+    const int body = first_collider_body_ + c;
+    // A primitive known already is caught again when its centreline is about to enter.
+    const auto separation = [](std::uint8_t known, double radius) {
+      return known == one ? kSecondContact * radius : radius;
+    };
+    collect(surface_.points.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
+      const SurfacePoint& p = surface_.points[i];
+      std::uint8_t& known = collider_node_[c][i];
+      if (!point_free_[i] || known == two) return;
+      const Vec3 x_t0 = to_start.apply(nodes_->x[p.node]), x_t1 = to_end.apply(end_of(p.node, v));
+      const auto when = segment_impact(collider, x_t0, x_t0, x_t1, x_t1, separation(known, p.radius));
+      if (!when) return;
+      found.push_back(collider_contact(ContactKey::make(ContactKey::node_collider, static_cast<std::uint32_t>(i),
+                                                        static_cast<std::uint32_t>(c), known == one),
+                                       c, p.node, p.node, 0, (1 - *when) * x_t0 + *when * x_t1, *when, p.radius,
+                                       friction_(p.body, body)));
+      known = known == one ? two : one;
+    });
+    if (collider.shape == ColliderShape::plane) continue;
+    collect(surface_.edges.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
+      const SurfaceEdge& e = surface_.edges[i];
+      std::uint8_t& known = collider_edge_[c][i];
+      if (!edge_free_[i] || e.strand < 0 || known == two) return;
+      const Vec3 a_t0 = to_start.apply(nodes_->x[e.a]), b_t0 = to_start.apply(nodes_->x[e.b]);
+      const Vec3 a_t1 = to_end.apply(end_of(e.a, v)), b_t1 = to_end.apply(end_of(e.b, v));
+      const auto when = segment_impact(collider, a_t0, b_t0, a_t1, b_t1, separation(known, e.radius));
+      if (!when) return;
+      const Vec3 a = (1 - *when) * a_t0 + *when * a_t1, b = (1 - *when) * b_t0 + *when * b_t1;
+      const double s = nearest_on_segment(collider, a, b);
+      if (s < kInterior || s > 1 - kInterior) return;
+      found.push_back(collider_contact(ContactKey::make(ContactKey::edge_collider, static_cast<std::uint32_t>(i),
+                                                        static_cast<std::uint32_t>(c), known == one),
+                                       c, e.a, e.b, s, (1 - s) * a + s * b, *when, e.radius, friction_(e.body, body)));
+      known = known == one ? two : one;
+    });
+  }
+}
+
+std::int64_t Detector::crossings(std::span<const Vec3> v) {
+  if (!within_boxes(v)) follow(v);
+  const auto count_in = [&](std::size_t count, auto&& test) {
+    const std::size_t chunks = (count + kCandidatesPerChunk - 1) / kCandidatesPerChunk;
+    std::vector<std::int64_t> sums(chunks, 0);
+    tbb::parallel_for(std::size_t{0}, chunks, [&](std::size_t chunk) {
+      const std::size_t end = std::min(count, (chunk + 1) * kCandidatesPerChunk);
+      for (std::size_t i = chunk * kCandidatesPerChunk; i < end; ++i) sums[chunk] += test(i);
+    });
+    std::int64_t sum = 0;
+    for (const std::int64_t s : sums) sum += s;
+    return sum;
+  };
+  const auto passes = [&](const std::array<int, 4>& node, auto&& impact) {
+    std::array<Vec3, 4> x_t0, x_t1;
+    for (int j = 0; j < 4; ++j) {
+      x_t0[j] = nodes_->x[node[j]];
+      x_t1[j] = end_of(node[j], v);
+    }
+    return impact(x_t0, x_t1, 0.0) ? 1 : 0;
+  };
+  std::int64_t sum = count_in(edge_pairs_.size(),
+                              [&](std::size_t i) { return passes(edge_nodes(edge_pairs_[i]), edge_edge_impact); });
+  sum += count_in(point_pairs_.size(),
+                  [&](std::size_t i) { return passes(point_nodes(point_pairs_[i]), point_triangle_impact); });
+  for (std::size_t c = 0; c < colliders_.size(); ++c) {
+    if (!is_analytic(colliders_[c])) continue;
+    const Pose to_start = inverse(pose_start_[c]), to_end = inverse(pose_end_[c]);
+    sum += count_in(surface_.points.size(), [&](std::size_t i) {
+      if (!point_free_[i]) return 0;
+      const int node = surface_.points[i].node;
+      return sample_surface(colliders_[c], to_start.apply(nodes_->x[node])).distance >= 0 &&
+                     sample_surface(colliders_[c], to_end.apply(end_of(node, v))).distance < 0
+                 ? 1
+                 : 0;
+    });
+  }
+  return sum;
+}
+
+double Detector::max_penetration(std::span<const Contact> contacts, std::span<const Vec3> v) const {
+  double worst = 0;
+  for (const Contact& c : contacts) {
+    double distance = 0;
+    if (c.key.kind() == ContactKey::edge_edge || c.key.kind() == ContactKey::point_triangle) {
+      std::array<Vec3, 4> x;
+      for (int j = 0; j < 4; ++j) x[j] = end_of(c.node[j], v);
+      distance = c.key.kind() == ContactKey::edge_edge ? edge_geometry(x).distance : point_geometry(x).distance;
+    } else {
+      const int collider = static_cast<int>(c.key.b());
+      Vec3 x = c.b[0] * end_of(c.node[0], v);
+      if (c.node[1] != kNoNode) x += c.b[1] * end_of(c.node[1], v);
+      distance = sample_surface(colliders_[collider], inverse(pose_end_[collider]).apply(x)).distance;
+    }
+    worst = std::max(worst, c.rest_distance - distance);
+  }
+  return worst;
+}
+
+}  // namespace stiction

@@ -1,0 +1,99 @@
+// From surfaces and motion to contacts (D20 6.2.3).
+//
+// A step starts with one broad phase over swept boxes with some slack; every later pass tests its candidates only,
+// and the broad phase is redone when an iterate leaves its box. A pair is one contact: proximity and continuous
+// detection merge by key. A pair that is in contact already gets a second one if it is about to pass through all the
+// same (its normal went stale), found by continuous detection at a fraction of its distance.
+//
+// Normals point from the second primitive to the first as they stood at the start of the step (proximity) or at the
+// time of impact (continuous): the side on which thin things pass is that of the start of the step.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "bodies/nodes.hpp"
+#include "collision/surface.hpp"
+#include "contact/contact.hpp"
+#include "geometry/bvh.hpp"
+#include "stiction/scene.hpp"
+
+namespace stiction {
+
+class Detector {
+ public:
+  /// `first_collider_body`: row of the friction table of colliders[0].
+  Detector(Surface surface, std::span<const Collider> colliders, int first_collider_body, FrictionTable friction,
+           const ContactOptions& options);
+
+  /// Starts a step: broad phase for motion near `v` (m/s). Poses are the colliders' at both ends of the step.
+  void begin_step(const Nodes& nodes, std::span<const Pose> pose_start, std::span<const Pose> pose_end, double dt,
+                  std::span<const Vec3> v);
+
+  /// Contacts of pairs that are near at the start of the step, sorted by key.
+  std::vector<Contact> proximity();
+
+  /// Contacts of pairs that come to touch when nodes move with v and that have none yet, sorted by key.
+  std::vector<Contact> continuous(std::span<const Vec3> v);
+
+  /// Pairs of centrelines and surfaces that pass through each other when nodes move with v.
+  std::int64_t crossings(std::span<const Vec3> v);
+
+  /// Largest overlap at the end of the step among the contacts given, m.
+  double max_penetration(std::span<const Contact> contacts, std::span<const Vec3> v) const;
+
+  std::size_t candidate_count() const { return edge_pairs_.size() + point_pairs_.size(); }
+  int broad_phases() const { return broad_phases_; }  ///< in this step
+  std::size_t deep_contacts() const { return deep_contacts_; }  ///< recovery bounded, in this step
+
+ private:
+  enum Known : std::uint8_t { none = 0, one = 1, two = 2 };
+
+  void broad_phase();
+  bool within_boxes(std::span<const Vec3> v) const;
+  void follow(std::span<const Vec3> v);
+  void recall_known();
+  bool edges_may_touch(int i, int j) const;
+  bool point_may_touch(int point, int triangle) const;
+  Vec3 end_of(int node, std::span<const Vec3> v) const { return nodes_->x[node] + dt_ * v[node]; }
+  std::array<int, 4> edge_nodes(const std::pair<int, int>& pair) const;
+  std::array<int, 4> point_nodes(const std::pair<int, int>& pair) const;
+  double reach(double radii) const;
+
+  Contact pair_contact(ContactKey key, const std::array<int, 4>& node, const std::array<double, 4>& b, const Vec3& n,
+                       double radii, double mu) const;
+  void finish(Contact& contact) const;
+  Contact collider_contact(ContactKey key, int collider, int a, int b, double s, const Vec3& x_local, double when,
+                           double radius, double mu) const;
+  void collider_proximity(std::vector<Contact>& out);
+  void collider_continuous(std::span<const Vec3> v, std::vector<Contact>& out);
+  void remember(std::span<const Contact> contacts);
+  template <class Test>
+  void collect(std::size_t count, std::vector<Contact>& out, Test&& test);
+
+  Surface surface_;
+  std::span<const Collider> colliders_;
+  int first_collider_body_;
+  FrictionTable friction_;
+  ContactOptions options_;
+  std::vector<std::uint8_t> edge_free_, point_free_;  // touches a free node
+
+  // The step at hand.
+  const Nodes* nodes_ = nullptr;
+  std::span<const Pose> pose_start_, pose_end_;
+  double dt_ = 0;
+  std::vector<Box> node_boxes_;
+  double slack_ = 1;  // growth of the boxes over the expected motion
+  std::vector<Box> edge_boxes_, point_boxes_, triangle_boxes_;
+  Bvh edge_tree_, triangle_tree_;
+  std::vector<std::pair<int, int>> edge_pairs_, point_pairs_;
+  std::vector<std::uint8_t> edge_known_, point_known_;                // Known, a value a candidate
+  std::vector<std::vector<std::uint8_t>> collider_node_, collider_edge_;  // Known, a collider and primitive
+  std::vector<std::uint64_t> known_keys_;                             // of pairs, sorted
+  std::vector<std::vector<Contact>> chunk_contacts_;
+  int broad_phases_ = 0;
+  std::size_t deep_contacts_ = 0;
+};
+
+}  // namespace stiction

@@ -1,0 +1,49 @@
+// What can touch: edges, points and triangles over global nodes, whatever body they belong to (D20 Assumption 1).
+#pragma once
+
+#include <vector>
+
+#include "stiction/types.hpp"
+
+namespace stiction {
+
+struct SurfaceEdge {
+  int a, b;              ///< nodes
+  double radius;         ///< m
+  int body;              ///< row of the friction table
+  int strand = -1;       ///< component that excludes its own neighbours; -1: a mesh, which never meets itself
+  double arc_a = 0, arc_b = 0;  ///< rest arc length along the strand, m
+};
+
+struct SurfacePoint {
+  int node;
+  double radius;  ///< m
+  int body;
+};
+
+struct SurfaceTriangle {
+  int a, b, c;
+  double radius;  ///< m
+  int body;
+};
+
+struct Surface {
+  std::vector<SurfaceEdge> edges;
+  std::vector<SurfacePoint> points;
+  std::vector<SurfaceTriangle> triangles;
+};
+
+/// Friction coefficient of each pair of bodies: geometric mean, or an override.
+class FrictionTable {
+ public:
+  explicit FrictionTable(std::vector<double> mu);
+  void set(int a, int b, double mu) { at(a, b) = at(b, a) = mu; }
+  double operator()(int a, int b) const { return table_[static_cast<std::size_t>(a) * count_ + b]; }
+
+ private:
+  double& at(int a, int b) { return table_[static_cast<std::size_t>(a) * count_ + b]; }
+  std::size_t count_;
+  std::vector<double> table_;
+};
+
+}  // namespace stiction

@@ -1,0 +1,78 @@
+// Projection onto the feasible set: D20 Algorithm 3, matrix-free Gauss-Seidel with the analytic local solver.
+//
+//   W p = W p_0 + Bᵀ r,   u = B p + k,   (u, r) in C_mu for every contact
+//
+// Departures from the paper: s_c and gamma are recomputed from the weights instead of stored (a contact stays within
+// 64 bytes, the nodes' inverse weights arrive with p); compliance is folded into s_c (6.3.2).
+// Parallel stages (6.2.8): contacts of one stage share no free node. A block of consecutive contacts is coloured as
+// one, so that neighbours stay together; what fits in no stage is swept sequentially. The stages depend on the
+// contacts alone, so the result does not depend on the number of threads.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "contact/contact.hpp"
+
+namespace stiction {
+
+struct SweepOptions {
+  int sweeps = 5;                ///< N_GS
+  double sleeping_threshold = 0;  ///< m/s; 0: nothing sleeps (D20 6.3.3)
+  int sleeping_sweeps = 10;
+};
+
+template <class T>
+class Projection {
+ public:
+  /// Starts with no contacts. inv_w: a value a node, 1/kg, zero where prescribed. `stages` <= 64.
+  void reset(std::span<const double> inv_w, int stages);
+
+  /// Appends contacts: k_N in m/s and compliance in 1/kg, a value a contact. Their force starts at zero.
+  void append(std::span<const Contact> contacts, std::span<const double> k_N, std::span<const double> compliance,
+              std::span<const double> cohesion_impulse);
+
+  /// Changes the inverse weight of a node that had none.
+  void set_inverse_weight(int node, double inv_w) { nodes_[node].inv_w = static_cast<T>(inv_w); }
+  void set_p(int node, const Vec3& p) {
+    for (int a = 0; a < 3; ++a) nodes_[node].p[a] = static_cast<T>(p[a]);
+  }
+  Vec3 p(int node) const { return {nodes_[node].p[0], nodes_[node].p[1], nodes_[node].p[2]}; }
+
+  /// Adds the forces found so far (warm start) and sweeps. p must hold p_0.
+  void project(const SweepOptions& options);
+
+  std::size_t contact_count() const { return order_.size(); }
+  /// Contact impulse r of the i-th appended contact, without cohesion, kg m/s.
+  Vec3 impulse(std::size_t i) const;
+  /// Contacts that had to be swept sequentially.
+  std::size_t sequential_count() const { return sequential_; }
+
+ private:
+  struct Segment {  // contacts [block_[first], block_[last]) of hot_, in blocks
+    int first_block, last_block;
+    bool parallel;
+  };
+
+  T inverse_mass(const HotContact<T>& c) const;
+  void apply_warm_start(std::size_t i);
+  bool update(HotContact<T>& c, T threshold2);
+  template <class F>
+  void for_each_contact(F&& f);
+
+  std::vector<HotNode<T>> nodes_;
+  std::vector<HotContact<T>> hot_;       // in the order of the sweep
+  std::vector<T> cohesion_;              // impulse, in the order of the sweep
+  std::vector<std::uint8_t> sleep_;      // sweeps left to sit out
+  std::vector<std::uint32_t> order_;     // position in hot_ of the i-th appended contact
+  std::vector<int> block_;               // borders of blocks
+  std::vector<Segment> segments_;
+  int node_count_ = 0;                   // of the problem; nodes of colliders' surfaces follow
+  int stages_ = 8;
+  std::size_t sequential_ = 0;
+};
+
+extern template class Projection<float>;
+extern template class Projection<double>;
+
+}  // namespace stiction

@@ -1,0 +1,79 @@
+// The contact solver: D20 Algorithm 2 (and 4 where accelerated) on linearised dynamics A v = f + Bᵀ r.
+//
+//   v ← solve (A + W) v = f + W (p + λ)
+//   p ← v − λ, projected onto the feasible set (contact/projection.hpp)
+//   λ ← λ + (p − v)
+//
+// W is positive on the nodes of components (strands, bodies) that take part in a contact and zero elsewhere: what
+// touches nothing solves A v = f and never enters the loop. Contacts found while it runs are appended; a component
+// that gets its first contact then is weighted and factored at that moment.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "contact/contact.hpp"
+#include "stiction/scene.hpp"
+
+namespace stiction {
+
+/// The linearised dynamics, as the solver sees them: increments from the iterate v_k (bodies/body.hpp).
+class LinearDynamics {
+ public:
+  virtual ~LinearDynamics() = default;
+
+  /// v_k, a value a node.
+  virtual std::span<const Vec3> iterate() const = 0;
+  virtual std::span<const std::uint8_t> fixed() const = 0;
+  virtual std::span<const int> component() const = 0;
+  virtual int component_count() const = 0;
+
+  /// Gives the nodes of these components their weight (kg) and factors A + W for them.
+  virtual void activate(std::span<const int> components, std::span<double> w) = 0;
+
+  /// v = v_k + (A + W)⁻¹ (impulse − g) on active components.
+  virtual void solve(std::span<const Vec3> impulse, std::span<Vec3> v) = 0;
+};
+
+struct AdmmOptions {
+  SolverOptions solver;
+  ContactOptions contact;
+  double dt = 0;  ///< s
+};
+
+struct AdmmReport {
+  int iterations = 0;
+  double residual = 0;           ///< δ∞ at the end, m
+  double residual_p999 = 0;      ///< 99.9th percentile over nodes of the same quantity, m
+  double residual_first = 0;     ///< δ∞ of the first iteration, m
+  std::vector<double> history;   ///< δ∞ of each iteration, m
+  bool converged = false;
+  std::size_t contacts_appended = 0;
+  std::size_t sequential_contacts = 0;
+  double t_linear = 0, t_projection = 0, t_detection = 0;  ///< s
+};
+
+/// Finds contacts that the velocities v lead to and that are not known yet, sorted by key.
+using DetectContacts = std::function<std::vector<Contact>(std::span<const Vec3> v)>;
+
+/// State that the solver reads and writes; all arrays have a value a node.
+struct AdmmState {
+  std::vector<Vec3> v;        ///< in: start; out: velocity after the last linear solve, m/s
+  std::vector<Vec3> p;        ///< out: feasible velocity; equals v where nothing touches
+  std::vector<Vec3> lambda;   ///< in: W λ of the last solve; out: the same, kg m/s
+  std::vector<Contact> contacts;         ///< in: known contacts, sorted by key; out: with those appended
+  std::vector<Vec3> impulse;             ///< out: r of each contact, cohesion included, kg m/s
+  std::vector<double> w;                 ///< out: weights, kg
+};
+
+AdmmReport solve_admm(LinearDynamics& dynamics, const AdmmOptions& options, const DetectContacts& detect,
+                      AdmmState& state);
+
+/// The offset k_N of a contact's relative velocity: what closes the gap in one step, recovery bounded.
+double normal_offset(const Contact& contact, const ContactOptions& options, double dt);
+
+/// Velocity that a unit impulse makes the contact's slack give way by, 1/kg (D20 6.3.2).
+inline double slack_compliance(const ContactOptions& options, double dt) { return options.compliance / (dt * dt); }
+
+}  // namespace stiction

@@ -1,0 +1,118 @@
+#include "geometry/bvh.hpp"
+
+#include <tbb/parallel_sort.h>
+
+#include <cstdint>
+#include <limits>
+
+namespace stiction {
+namespace {
+
+constexpr int kGrain = 1024;  // boxes or nodes a task
+constexpr float kOverlapsNothing = std::numeric_limits<float>::infinity();
+
+/// The largest float that is not above x, without a branch (a float's neighbours are those of its bits; a negative x
+/// that rounds to zero rounds to -0).
+float round_down(double x) {
+  const float nearest = static_cast<float>(x);
+  const auto bits = std::bit_cast<std::int32_t>(nearest);
+  const std::int32_t step_down = bits < 0 ? 1 : -1;
+  return std::bit_cast<float>(bits + (nearest > x ? step_down : 0));
+}
+
+/// Moves bit k of a 21-bit number to bit 3 k.
+std::uint64_t spread_bits(std::uint64_t x) {
+  x = (x | x << 32) & 0x001f00000000ffff;
+  x = (x | x << 16) & 0x001f0000ff0000ff;
+  x = (x | x << 8) & 0x100f00f00f00f00f;
+  x = (x | x << 4) & 0x10c30c30c30c30c3;
+  x = (x | x << 2) & 0x1249249249249249;
+  return x;
+}
+
+}  // namespace
+
+std::vector<int> Bvh::morton_order(std::span<const Box> boxes) {
+  struct Keyed {
+    std::uint64_t code;
+    int primitive;
+    bool operator<(const Keyed& other) const {
+      return code != other.code ? code < other.code : primitive < other.primitive;
+    }
+  };
+  constexpr double cells = 1 << 21;
+  Box centers;
+  for (const Box& box : boxes) centers.merge(box.center());
+  const double extent = (centers.hi - centers.lo).maxCoeff();
+  const double cells_per_metre = extent > 0.0 ? (cells - 1.0) / extent : 0.0;
+
+  const int n = static_cast<int>(boxes.size());
+  std::vector<Keyed> keyed(n);
+  const auto cell = [&](const Vec3& x, int axis) {
+    return static_cast<std::uint64_t>(std::clamp((x[axis] - centers.lo[axis]) * cells_per_metre, 0.0, cells - 1.0));
+  };
+  tbb::parallel_for(tbb::blocked_range<int>(0, n, kGrain), [&](const tbb::blocked_range<int>& range) {
+    for (int i = range.begin(); i < range.end(); ++i) {
+      const Vec3 x = boxes[i].center();
+      keyed[i] = {spread_bits(cell(x, 0)) | spread_bits(cell(x, 1)) << 1 | spread_bits(cell(x, 2)) << 2, i};
+    }
+  });
+  tbb::parallel_sort(keyed.begin(), keyed.end());
+
+  std::vector<int> order(n);
+  for (int i = 0; i < n; ++i) order[i] = keyed[i].primitive;
+  return order;
+}
+
+Bvh::Column Bvh::column_of(const Box& box) {
+  return {round_down(box.lo[0]),  round_down(box.lo[1]),  round_down(box.lo[2]),
+          round_down(-box.hi[0]), round_down(-box.hi[1]), round_down(-box.hi[2])};
+}
+
+Bvh::Column Bvh::merged(const Node& node) {
+  Column column;
+  for (int row = 0; row < 6; ++row) column[row] = *std::min_element(node.bound[row], node.bound[row] + kWidth);
+  return column;
+}
+
+Bvh::Key Bvh::key_of(const Box& box) {
+  const Column column = column_of(box);
+  return {-column[3], -column[4], -column[5], -column[0], -column[1], -column[2]};
+}
+
+void Bvh::build(std::span<const Box> boxes) {
+  order_ = morton_order(boxes);
+  level_begin_.clear();
+  int nodes = 0;
+  for (int count = size(); count > 0;) {
+    level_begin_.push_back(nodes);
+    const int level_nodes = (count - 1) / kWidth + 1;
+    nodes += level_nodes;
+    count = level_nodes > 1 ? level_nodes : 0;
+  }
+  nodes_.resize(nodes);
+  refit(boxes);
+}
+
+void Bvh::refit(std::span<const Box> boxes) {
+  int children = size();
+  for (std::size_t level = 0; level < level_begin_.size(); ++level) {
+    const int count = (children - 1) / kWidth + 1;
+    tbb::parallel_for(tbb::blocked_range<int>(0, count, kGrain), [&](const tbb::blocked_range<int>& range) {
+      for (int m = range.begin(); m < range.end(); ++m) {
+        Node& node = nodes_[level_begin_[level] + m];
+        const int used = std::min(kWidth, children - m * kWidth);
+        for (int k = 0; k < used; ++k) {
+          const int child = m * kWidth + k;
+          const Column column =
+              level == 0 ? column_of(boxes[order_[child]]) : merged(nodes_[level_begin_[level - 1] + child]);
+          for (int row = 0; row < 6; ++row) node.bound[row][k] = column[row];
+        }
+        for (float* row : node.bound) std::fill(row + used, row + kWidth, kOverlapsNothing);
+      }
+    });
+    children = count;
+  }
+}
+
+}  // namespace stiction

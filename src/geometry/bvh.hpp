@@ -1,0 +1,218 @@
+// A bounding-volume hierarchy for the broad phase over millions of small boxes.
+//
+// The primitives are sorted along a Morton curve and packed, eight at a time, into leaf nodes; eight consecutive nodes
+// make a node of the next level, up to a single root. The tree is implicit (the children of node m are 8 m … 8 m + 7 of
+// the level below) and a node keeps its eight boxes as columns of floats, rounded outwards, so that one query is
+// tested against all eight in six comparisons.
+//
+// Pair searches descend the tree with eight queries at a time, neighbours on the curve, down to the leaf nodes that
+// their common box overlaps. They run in parallel over chunks of fixed size and give the same output for any number of
+// threads.
+#pragma once
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
+#include "geometry/box.hpp"
+
+namespace stiction {
+
+class Bvh {
+ public:
+  /// Sorts the primitives by the centres of their boxes and builds the tree.
+  void build(std::span<const Box> boxes);
+
+  /// Fits the tree to moved boxes (as many as were built), keeping the order of the primitives.
+  void refit(std::span<const Box> boxes);
+
+  int size() const { return static_cast<int>(order_.size()); }
+
+  /// Calls `callback(primitive)` once for every primitive whose box overlaps `box` (boxes compare as floats rounded
+  /// outwards, so near misses of a float's precision are reported too).
+  template <class F>
+  void query(const Box& box, F&& callback) const;
+
+  /// Every pair i < j of overlapping `boxes`, those the tree was built of or last fitted to, for which `filter(i, j)`
+  /// holds; sorted. The filter is called from several threads.
+  template <class Filter>
+  void self_pairs(std::span<const Box> boxes, Filter filter, std::vector<std::pair<int, int>>& out);
+
+  /// Every (query, primitive) that overlap, as in `query`, and for which `filter(query, primitive)` holds; sorted.
+  /// The filter is called from several threads.
+  template <class Filter>
+  void pairs_with(std::span<const Box> queries, Filter filter, std::vector<std::pair<int, int>>& out);
+
+ private:
+  static constexpr int kWidth = 8;
+  static constexpr int kMaxLevels = 11;  // 8^11 exceeds the largest int
+  static constexpr int kBlock = 8;       // queries that descend together
+  static constexpr int kChunk = 1024;    // queries a task, a multiple of kBlock
+
+  /// A box as lo_x lo_y lo_z -hi_x -hi_y -hi_z: a merge is six minima.
+  using Column = std::array<float, 6>;
+  /// A query as hi_x hi_y hi_z -lo_x -lo_y -lo_z: it overlaps the columns that are nowhere greater.
+  using Key = std::array<float, 6>;
+  struct alignas(64) Node {
+    float bound[6][kWidth];
+  };
+
+  /// The boxes in the order of the Morton codes of their centres, on a grid of cubic cells; ties by index.
+  static std::vector<int> morton_order(std::span<const Box> boxes);
+  static Column column_of(const Box& box);
+  static Column merged(const Node& node);
+  static Key key_of(const Box& box);
+  static unsigned overlap_mask(const Node& node, const Key& key);
+
+  /// Calls `visit(leaf)` for every leaf node whose box overlaps the key.
+  template <class F>
+  void visit_leaves(const Key& key, F&& visit) const;
+
+  /// Calls `found(k, primitive)` for every primitive that overlaps queries[block[k]].
+  template <class F>
+  void query_block(std::span<const Box> queries, std::span<const int> block, F&& found) const;
+
+  /// Runs the queries in the given order and writes the accepted pairs, sorted, to `out`.
+  template <class Accept>
+  void collect(std::span<const Box> queries, std::span<const int> order, Accept accept,
+               std::vector<std::pair<int, int>>& out);
+
+  std::vector<int> order_;        // primitives along the curve
+  std::vector<Node> nodes_;       // level after level, leaves first
+  std::vector<int> level_begin_;  // first node of each level
+
+  // Scratch of the pair search, kept between calls.
+  std::vector<std::vector<int>> chunk_partners_;  // accepted primitives of a chunk, query after query
+  std::vector<std::size_t> first_pair_;           // position in the output of each query's first pair
+};
+
+inline unsigned Bvh::overlap_mask(const Node& node, const Key& key) {
+#if defined(__AVX__)
+  static_assert(kWidth == 8);
+  __m256 all = _mm256_cmp_ps(_mm256_load_ps(node.bound[0]), _mm256_set1_ps(key[0]), _CMP_LE_OQ);
+  for (int row = 1; row < 6; ++row) {
+    all = _mm256_and_ps(all, _mm256_cmp_ps(_mm256_load_ps(node.bound[row]), _mm256_set1_ps(key[row]), _CMP_LE_OQ));
+  }
+  return static_cast<unsigned>(_mm256_movemask_ps(all));
+#else
+  unsigned mask = (1u << kWidth) - 1;
+  for (int row = 0; row < 6; ++row) {
+    unsigned row_mask = 0;
+    for (int k = 0; k < kWidth; ++k) row_mask |= static_cast<unsigned>(node.bound[row][k] <= key[row]) << k;
+    mask &= row_mask;
+  }
+  return mask;
+#endif
+}
+
+template <class F>
+void Bvh::visit_leaves(const Key& key, F&& visit) const {
+  if (order_.empty()) return;
+  struct Entry {
+    int level, node;
+  };
+  std::array<Entry, kWidth * kMaxLevels> stack;
+  int top = 0;
+  stack[top++] = {static_cast<int>(level_begin_.size()) - 1, 0};
+  while (top > 0) {
+    const auto [level, node] = stack[--top];
+    if (level == 0) {
+      visit(node);
+      continue;
+    }
+    unsigned mask = overlap_mask(nodes_[level_begin_[level] + node], key);
+    for (; mask != 0; mask &= mask - 1) stack[top++] = {level - 1, node * kWidth + std::countr_zero(mask)};
+  }
+}
+
+template <class F>
+void Bvh::query(const Box& box, F&& callback) const {
+  const Key key = key_of(box);
+  visit_leaves(key, [&](int leaf) {
+    unsigned mask = overlap_mask(nodes_[leaf], key);
+    for (; mask != 0; mask &= mask - 1) callback(order_[leaf * kWidth + std::countr_zero(mask)]);
+  });
+}
+
+template <class F>
+void Bvh::query_block(std::span<const Box> queries, std::span<const int> block, F&& found) const {
+  std::array<Key, kBlock> keys;
+  for (std::size_t k = 0; k < block.size(); ++k) keys[k] = key_of(queries[block[k]]);
+  Key common = keys[0];
+  for (std::size_t k = 1; k < block.size(); ++k) {
+    for (int row = 0; row < 6; ++row) common[row] = std::max(common[row], keys[k][row]);
+  }
+  visit_leaves(common, [&](int leaf) {
+    if (overlap_mask(nodes_[leaf], common) == 0) return;
+    for (std::size_t k = 0; k < block.size(); ++k) {
+      unsigned mask = overlap_mask(nodes_[leaf], keys[k]);
+      for (; mask != 0; mask &= mask - 1) found(k, order_[leaf * kWidth + std::countr_zero(mask)]);
+    }
+  });
+}
+
+template <class Filter>
+void Bvh::self_pairs(std::span<const Box> boxes, Filter filter, std::vector<std::pair<int, int>>& out) {
+  const auto accept = [&](int i, int j) { return i < j && boxes[i].overlaps(boxes[j]) && filter(i, j); };
+  collect(boxes, order_, accept, out);
+}
+
+template <class Filter>
+void Bvh::pairs_with(std::span<const Box> queries, Filter filter, std::vector<std::pair<int, int>>& out) {
+  collect(queries, morton_order(queries), filter, out);
+}
+
+template <class Accept>
+void Bvh::collect(std::span<const Box> queries, std::span<const int> order, Accept accept,
+                  std::vector<std::pair<int, int>>& out) {
+  const std::size_t n = queries.size();
+  const std::size_t chunks = (n + kChunk - 1) / kChunk;
+  if (chunk_partners_.size() < chunks) chunk_partners_.resize(chunks);
+  first_pair_.assign(n + 1, 0);
+  const auto chunk_order = [&](std::size_t chunk) {
+    return order.subspan(chunk * kChunk, std::min<std::size_t>(kChunk, n - chunk * kChunk));
+  };
+
+  // Search, and count the pairs of each query.
+  tbb::parallel_for(std::size_t{0}, chunks, [&](std::size_t chunk) {
+    std::vector<int>& partners = chunk_partners_[chunk];
+    partners.clear();
+    std::array<std::vector<int>, kBlock> found;
+    const std::span<const int> members = chunk_order(chunk);
+    for (std::size_t begin = 0; begin < members.size(); begin += kBlock) {
+      const auto block = members.subspan(begin, std::min<std::size_t>(kBlock, members.size() - begin));
+      query_block(queries, block, [&](std::size_t k, int j) {
+        if (accept(block[k], j)) found[k].push_back(j);
+      });
+      for (std::size_t k = 0; k < block.size(); ++k) {
+        std::sort(found[k].begin(), found[k].end());
+        partners.insert(partners.end(), found[k].begin(), found[k].end());
+        first_pair_[block[k] + 1] = found[k].size();
+        found[k].clear();
+      }
+    }
+  });
+
+  // Place each query's pairs, in the order of the queries.
+  for (std::size_t i = 0; i < n; ++i) first_pair_[i + 1] += first_pair_[i];
+  out.resize(first_pair_[n]);
+  tbb::parallel_for(std::size_t{0}, chunks, [&](std::size_t chunk) {
+    const int* partner = chunk_partners_[chunk].data();
+    for (const int i : chunk_order(chunk)) {
+      for (std::size_t k = first_pair_[i]; k < first_pair_[i + 1]; ++k) out[k] = {i, *partner++};
+    }
+  });
+}
+
+}  // namespace stiction

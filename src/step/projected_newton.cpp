@@ -1,0 +1,237 @@
+#include "step/projected_newton.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "contact/residual.hpp"
+#include "step/body_dynamics.hpp"
+
+namespace stiction {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// One step, its stages in the order in which advance() calls them.
+class Step {
+ public:
+  Step(World& world, StepState& state, double time, double dt, StepReport& report)
+      : world_(world),
+        nodes_(world.nodes),
+        state_(state),
+        time_(time),
+        dt_(dt),
+        report_(report),
+        dynamics_(world, world.scene.solver) {}
+
+  void move_kinematic_bodies();
+  bool linearise(int newton_iteration);
+  bool solve_unconstrained(int newton_iteration);
+  void detect_first_contacts();
+  bool solve_friction(int newton_iteration);
+  void accept_iterate(int newton_iteration);
+  void count_crossings();
+  void measure_coulomb_error();
+  void advance_state();
+  void measure();
+  bool finite(std::string& failure) const;
+
+ private:
+  World& world_;
+  Nodes& nodes_;
+  StepState& state_;
+  double time_, dt_;
+  StepReport& report_;
+  BodyDynamics dynamics_;
+  std::vector<Pose> pose_start_, pose_end_, displacement_;
+  std::vector<Vec3> v_;  // iterate; at the end the step's velocity
+  AdmmState admm_;
+  std::size_t proximity_contacts_ = 0;
+};
+
+void Step::move_kinematic_bodies() {
+  world_.poses_at(time_, pose_start_);
+  world_.poses_at(time_ + dt_, pose_end_);
+  displacement_.resize(pose_end_.size());
+  for (std::size_t c = 0; c < displacement_.size(); ++c) {
+    const Pose now = world_.scene.colliders[c].motion.at(time_ + dt_), zero = world_.scene.colliders[c].motion.at(0);
+    displacement_[c].rotation = now.rotation * zero.rotation.conjugate();
+    displacement_[c].position = now.position - displacement_[c].rotation * zero.position;
+  }
+  v_ = nodes_.v;
+  for (const KinematicMesh& mesh : world_.meshes) {
+    const int count = static_cast<int>(world_.scene.colliders[mesh.collider].mesh.vertices.size());
+    for (int i = 0; i < count; ++i)
+      v_[mesh.first_node + i] =
+          (world_.mesh_vertex_at(mesh, i, time_ + dt_) - nodes_.x[mesh.first_node + i]) / dt_;
+  }
+  StepContext context;
+  context.dt = dt_;
+  context.time_end = time_ + dt_;
+  context.world = &world_.scene.world;
+  context.displacement = displacement_;
+  for (Body* body : world_.bodies) body->begin_step(context, nodes_, v_);
+}
+
+bool Step::linearise(int) {
+  const auto start = Clock::now();
+  dynamics_.assemble(v_);
+  report_.t_dynamics += seconds_since(start);
+  return true;
+}
+
+// A v = f: the warm start of the first iteration (D20 6.2.1), and in every iteration the answer for components that
+// touch nothing.
+bool Step::solve_unconstrained(int newton_iteration) {
+  const auto start = Clock::now();
+  std::vector<std::uint8_t> components(world_.component_count, 1);
+  if (newton_iteration > 0)
+    for (const Contact& c : admm_.contacts)
+      for (const std::int32_t node : c.node)
+        if (node != kNoNode && nodes_.component[node] >= 0) components[nodes_.component[node]] = 0;
+  const std::vector<Vec3> no_impulse(nodes_.x.size(), Vec3::Zero());
+  const bool good = dynamics_.solve_unweighted(components, no_impulse, v_);
+  report_.t_dynamics += seconds_since(start);
+  return good;
+}
+
+void Step::detect_first_contacts() {
+  const auto start = Clock::now();
+  Detector& detector = *world_.detector;
+  detector.begin_step(nodes_, pose_start_, pose_end_, dt_, v_);
+  admm_.contacts = detector.proximity();
+  proximity_contacts_ = admm_.contacts.size();
+  const std::vector<Contact> continuous = detector.continuous(v_);
+  admm_.contacts.insert(admm_.contacts.end(), continuous.begin(), continuous.end());
+  std::sort(admm_.contacts.begin(), admm_.contacts.end(),
+            [](const Contact& a, const Contact& b) { return a.key < b.key; });
+  admm_.lambda = state_.lambda;
+  report_.t_collision += seconds_since(start);
+}
+
+bool Step::solve_friction(int newton_iteration) {
+  const auto start = Clock::now();
+  AdmmOptions options;
+  options.solver = world_.scene.solver;
+  options.contact = world_.scene.contact;
+  options.dt = dt_;
+  if (newton_iteration + 1 < options.solver.newton_iterations) options.solver.repair_passes = 0;
+  admm_.v = v_;
+  const AdmmReport admm = solve_admm(
+      dynamics_, options, [&](std::span<const Vec3> v) { return world_.detector->continuous(v); }, admm_);
+  report_.newton_iterations = newton_iteration + 1;
+  report_.admm_iterations += admm.iterations;
+  report_.residual_m = admm.residual;
+  report_.residual_p999_m = admm.residual_p999;
+  report_.residual_ratio = admm.residual_first > 0 ? admm.residual / admm.residual_first : 0;
+  report_.sequential_contacts = static_cast<std::int64_t>(admm.sequential_contacts);
+  report_.admm_history = admm.history;
+  report_.t_linear += admm.t_linear;
+  report_.t_projection += admm.t_projection;
+  report_.t_collision += admm.t_detection;
+  report_.t_solver += seconds_since(start) - admm.t_detection;
+  return dynamics_.factors_good();
+}
+
+void Step::accept_iterate(int) {
+  for (Body* body : world_.bodies) body->accept_iterate();
+  v_ = world_.scene.solver.final_velocity == FinalVelocity::p ? admm_.p : admm_.v;
+}
+
+void Step::count_crossings() {
+  const auto start = Clock::now();
+  Detector& detector = *world_.detector;
+  report_.crossings = detector.crossings(v_);
+  report_.contacts = static_cast<std::int64_t>(admm_.contacts.size());
+  report_.contacts_ccd = report_.contacts - static_cast<std::int64_t>(proximity_contacts_);
+  report_.max_penetration_m = detector.max_penetration(admm_.contacts, v_);
+  report_.broad_phases = detector.broad_phases();
+  report_.deep_contacts = static_cast<std::int64_t>(detector.deep_contacts());
+  report_.nu = 3.0 * static_cast<double>(report_.contacts) / std::max(1, world_.free_degrees_of_freedom());
+  report_.t_collision += seconds_since(start);
+}
+
+// The one residual, of the last linearised problem.
+void Step::measure_coulomb_error() {
+  state_.contact_impulse.assign(nodes_.x.size(), Vec3::Zero());
+  if (admm_.contacts.empty()) return;
+  const auto start = Clock::now();
+  std::vector<Vec3> r(admm_.contacts.size());
+  std::vector<double> k_N(r.size()), inverse_mass(nodes_.x.size(), 0.0);
+  for (std::size_t i = 0; i < r.size(); ++i) {
+    const Contact& c = admm_.contacts[i];
+    r[i] = admm_.impulse[i] + c.cohesion * dt_ * c.n;
+    k_N[i] = normal_offset(c, world_.scene.contact, dt_);
+    for (int j = 0; j < 4; ++j)
+      if (c.node[j] != kNoNode) state_.contact_impulse[c.node[j]] += c.b[j] * admm_.impulse[i];
+  }
+  for (std::size_t j = 0; j < inverse_mass.size(); ++j)
+    if (!nodes_.fixed[j]) inverse_mass[j] = 1.0 / nodes_.m[j];
+  std::vector<Vec3> v_hat = v_;
+  dynamics_.solve_unweighted(std::vector<std::uint8_t>(dynamics_.active().begin(), dynamics_.active().end()),
+                             state_.contact_impulse, v_hat);
+  report_.coulomb_error = coulomb_error(admm_.contacts, r, k_N, slack_compliance(world_.scene.contact, dt_), v_hat,
+                                        inverse_mass);
+  report_.t_solver += seconds_since(start);
+}
+
+void Step::advance_state() {
+  for (Body* body : world_.bodies) body->end_step(nodes_, v_);
+  std::swap(nodes_.v, v_);  // v_ now holds the velocity at the start of the step
+  for (std::size_t j = 0; j < nodes_.x.size(); ++j) nodes_.x[j] += dt_ * nodes_.v[j];
+  state_.lambda = admm_.lambda;
+}
+
+void Step::measure() {
+  report_.dt = dt_;
+  for (Body* body : world_.bodies) {
+    const BodyEnergy energy = body->measure(nodes_, v_, state_.contact_impulse, world_.scene.world);
+    report_.energy_kinetic += energy.kinetic;
+    report_.energy_elastic += energy.elastic;
+    report_.energy_gravity += energy.gravity;
+    report_.max_stretch = std::max(report_.max_stretch, body->max_stretch(nodes_.x));
+  }
+  for (const auto& r : world_.rods) report_.guarded_stencils += r->guarded_stencils();
+  for (std::size_t j = 0; j < nodes_.v.size(); ++j)
+    if (!nodes_.fixed[j]) report_.max_speed = std::max(report_.max_speed, nodes_.v[j].norm());
+}
+
+bool Step::finite(std::string& failure) const {
+  for (const Body* body : world_.bodies)
+    for (int j = body->first_node; j < body->first_node + body->node_count; ++j)
+      if (!v_[j].allFinite()) {
+        failure = "body '" + body->name + "': velocities are not finite";
+        return false;
+      }
+  return true;
+}
+
+}  // namespace
+
+bool advance(World& world, StepState& state, double time, double dt, StepReport& report, std::string& failure) {
+  Step step(world, state, time, dt, report);
+  step.move_kinematic_bodies();
+  for (int k = 0; k < world.scene.solver.newton_iterations; ++k) {
+    step.linearise(k);
+    bool good = step.solve_unconstrained(k);
+    good = good && step.finite(failure);
+    if (good && k == 0) step.detect_first_contacts();
+    good = good && step.solve_friction(k);
+    if (!good) {
+      if (failure.empty()) failure = "the system matrix is not positive definite";
+      return false;
+    }
+    step.accept_iterate(k);
+  }
+  if (!step.finite(failure)) return false;
+  step.count_crossings();
+  step.measure_coulomb_error();
+  step.advance_state();
+  step.measure();
+  return true;
+}
+
+}  // namespace stiction

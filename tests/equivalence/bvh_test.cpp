@@ -1,0 +1,245 @@
+// The hierarchy's pairs against brute force, and against themselves for several numbers of threads.
+#include "geometry/bvh.hpp"
+
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+
+#include <cmath>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace stiction {
+namespace {
+
+using Rng = std::mt19937_64;
+using Pairs = std::vector<std::pair<int, int>>;
+
+constexpr auto kAll = [](int, int) { return true; };
+
+Box box_around(const Vec3& a, const Vec3& b) {
+  Box box;
+  box.merge(a);
+  box.merge(b);
+  return box;
+}
+
+/// Coordinates are multiples of 1/1024, exact in floats; boxes touch often.
+std::vector<Box> random_boxes(int n, Rng& rng, double spread, double size) {
+  const auto point = [&](double bound) {
+    std::uniform_real_distribution<double> coordinate(-bound, bound);
+    return Vec3(std::round(coordinate(rng) * 1024.0) / 1024.0, std::round(coordinate(rng) * 1024.0) / 1024.0,
+                std::round(coordinate(rng) * 1024.0) / 1024.0);
+  };
+  std::vector<Box> boxes;
+  for (int i = 0; i < n; ++i) {
+    const Vec3 a = point(spread);
+    boxes.push_back(box_around(a, a + point(size)));
+  }
+  return boxes;
+}
+
+/// Tight clusters far from each other, with boxes of very different sizes.
+std::vector<Box> clustered_boxes(int n, Rng& rng) {
+  std::vector<Box> boxes;
+  while (static_cast<int>(boxes.size()) < n) {
+    const Vec3 center = 100.0 * random_boxes(1, rng, 1.0, 0.0)[0].lo;
+    for (Box box : random_boxes(50, rng, 0.1, boxes.size() % 4 == 0 ? 1.0 : 0.02)) {
+      box.lo += center;
+      box.hi += center;
+      boxes.push_back(box);
+    }
+  }
+  return boxes;
+}
+
+/// Chains of short edges in random directions, like hair.
+std::vector<Box> hair_boxes(int strands, int edges, Rng& rng) {
+  std::normal_distribution<double> normal;
+  const auto direction = [&] { return Vec3(normal(rng), normal(rng), normal(rng)).normalized(); };
+  std::vector<Box> boxes;
+  for (int strand = 0; strand < strands; ++strand) {
+    Vec3 x = 0.02 * direction();
+    for (int edge = 0; edge < edges; ++edge) {
+      const Vec3 next = x + 0.005 * direction();
+      boxes.push_back(box_around(x, next));
+      boxes.back().inflate(1e-4);
+      x = next;
+    }
+  }
+  return boxes;
+}
+
+template <class Filter>
+Pairs brute_force_self(const std::vector<Box>& boxes, Filter filter) {
+  Pairs pairs;
+  const int n = static_cast<int>(boxes.size());
+  for (int i = 0; i < n; ++i) {
+    for (int j = i + 1; j < n; ++j) {
+      if (boxes[i].overlaps(boxes[j]) && filter(i, j)) pairs.emplace_back(i, j);
+    }
+  }
+  return pairs;
+}
+
+template <class Filter>
+Pairs brute_force_with(const std::vector<Box>& queries, const std::vector<Box>& boxes, Filter filter) {
+  Pairs pairs;
+  for (int i = 0; i < static_cast<int>(queries.size()); ++i) {
+    for (int j = 0; j < static_cast<int>(boxes.size()); ++j) {
+      if (queries[i].overlaps(boxes[j]) && filter(i, j)) pairs.emplace_back(i, j);
+    }
+  }
+  return pairs;
+}
+
+void expect_same_as_brute_force(const std::vector<Box>& boxes) {
+  const auto filter = [](int i, int j) { return (i + j) % 3 != 0; };
+  Bvh bvh;
+  bvh.build(boxes);
+  Pairs pairs = {{7, 7}};  // stale content must go
+  bvh.self_pairs(boxes, kAll, pairs);
+  EXPECT_EQ(pairs, brute_force_self(boxes, kAll));
+  bvh.self_pairs(boxes, filter, pairs);
+  EXPECT_EQ(pairs, brute_force_self(boxes, filter));
+}
+
+TEST(Bvh, SelfPairsOfRandomBoxes) {
+  Rng rng(1);
+  for (const int n : {2, 7, 8, 9, 63, 64, 65, 511, 513, 3000}) {
+    SCOPED_TRACE(n);
+    expect_same_as_brute_force(random_boxes(n, rng, 1.0, 0.2));
+  }
+}
+
+TEST(Bvh, SelfPairsOfClusteredBoxes) {
+  Rng rng(2);
+  expect_same_as_brute_force(clustered_boxes(3000, rng));
+}
+
+TEST(Bvh, SelfPairsOfHair) {
+  Rng rng(3);
+  const std::vector<Box> boxes = hair_boxes(200, 20, rng);
+  EXPECT_GT(brute_force_self(boxes, kAll).size(), 2 * boxes.size());
+  expect_same_as_brute_force(boxes);
+}
+
+TEST(Bvh, DegenerateSets) {
+  expect_same_as_brute_force({});
+  expect_same_as_brute_force({Box{Vec3::Zero(), Vec3::Ones()}});
+  expect_same_as_brute_force(std::vector<Box>(300, Box{Vec3::Ones(), Vec3::Ones()}));
+  std::vector<Box> row;
+  for (int i = 0; i < 300; ++i) row.push_back({Vec3(i, 0, 0), Vec3(i + 1, 0, 0)});
+  expect_same_as_brute_force(row);
+
+  Bvh empty;
+  empty.build({});
+  Pairs pairs;
+  empty.pairs_with(row, kAll, pairs);
+  EXPECT_TRUE(pairs.empty());
+  Bvh one;
+  one.build(std::span(row).first(1));
+  one.pairs_with({}, kAll, pairs);
+  EXPECT_TRUE(pairs.empty());
+  one.pairs_with(row, kAll, pairs);
+  EXPECT_EQ(pairs, (Pairs{{0, 0}, {1, 0}}));
+}
+
+// An empty box (lo > hi) is what Box{} is; it must overlap nothing, not even itself.
+TEST(Bvh, EmptyBoxesOverlapNothing) {
+  Rng rng(4);
+  std::vector<Box> boxes = random_boxes(200, rng, 1.0, 0.5);
+  for (int i = 0; i < 200; i += 3) boxes[i] = Box{};
+  expect_same_as_brute_force(boxes);
+}
+
+TEST(Bvh, PairsWithQueries) {
+  Rng rng(5);
+  const std::vector<Box> boxes = random_boxes(2000, rng, 1.0, 0.1);
+  const auto filter = [](int i, int j) { return i != j; };
+  Bvh bvh;
+  bvh.build(boxes);
+  for (const int n : {1, 5, 1500}) {
+    const std::vector<Box> queries = random_boxes(n, rng, 1.2, 0.3);
+    Pairs pairs;
+    bvh.pairs_with(queries, filter, pairs);
+    EXPECT_EQ(pairs, brute_force_with(queries, boxes, filter));
+  }
+}
+
+TEST(Bvh, QueryCallsOncePerOverlap) {
+  Rng rng(6);
+  const std::vector<Box> boxes = random_boxes(1000, rng, 1.0, 0.2);
+  Bvh bvh;
+  bvh.build(boxes);
+  EXPECT_EQ(bvh.size(), 1000);
+  for (const Box& query : random_boxes(100, rng, 1.0, 0.5)) {
+    std::vector<int> found, expected;
+    bvh.query(query, [&](int primitive) { found.push_back(primitive); });
+    std::sort(found.begin(), found.end());
+    for (int i = 0; i < 1000; ++i) {
+      if (query.overlaps(boxes[i])) expected.push_back(i);
+    }
+    EXPECT_EQ(found, expected);
+  }
+}
+
+// Doubles that no float holds: the rounding outwards may add near misses to a query, but loses nothing, and the pairs
+// of the set itself are exact.
+TEST(Bvh, RoundingIsOutwards) {
+  Rng rng(7);
+  std::vector<Box> boxes = random_boxes(1000, rng, 1.0, 0.2);
+  std::uniform_real_distribution<double> coordinate(-1e-9, 1e-9);
+  for (Box& box : boxes) {
+    const Vec3 shift(coordinate(rng), coordinate(rng), coordinate(rng));
+    box.lo += shift;
+    box.hi += shift;
+  }
+  expect_same_as_brute_force(boxes);
+  Bvh bvh;
+  bvh.build(boxes);
+  Pairs pairs;
+  bvh.pairs_with(boxes, kAll, pairs);
+  const Pairs exact = brute_force_with(boxes, boxes, kAll);
+  EXPECT_GT(pairs.size(), exact.size());
+  EXPECT_TRUE(std::includes(pairs.begin(), pairs.end(), exact.begin(), exact.end()));
+  std::vector<Box> grown = boxes;
+  for (Box& box : grown) box.inflate(3e-7);
+  const Pairs bound = brute_force_with(grown, grown, kAll);
+  EXPECT_TRUE(std::includes(bound.begin(), bound.end(), pairs.begin(), pairs.end()));
+}
+
+TEST(Bvh, RefitFollowsMovedBoxes) {
+  Rng rng(8);
+  Bvh bvh;
+  bvh.build(random_boxes(2000, rng, 1.0, 0.1));
+  const std::vector<Box> moved = random_boxes(2000, rng, 2.0, 0.2);
+  bvh.refit(moved);
+  Pairs pairs;
+  bvh.self_pairs(moved, kAll, pairs);
+  EXPECT_EQ(pairs, brute_force_self(moved, kAll));
+}
+
+TEST(Bvh, SameForAnyNumberOfThreads) {
+  Rng rng(9);
+  const std::vector<Box> boxes = hair_boxes(2000, 20, rng), queries = hair_boxes(500, 20, rng);
+  Pairs expected_self, expected_with;
+  for (const int threads : {1, 2, 4}) {
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+    Bvh bvh;
+    bvh.build(boxes);
+    Pairs self, with;
+    bvh.self_pairs(boxes, kAll, self);
+    bvh.pairs_with(queries, kAll, with);
+    if (threads == 1) {
+      expected_self = self;
+      expected_with = with;
+    }
+    EXPECT_GT(self.size(), boxes.size());
+    EXPECT_EQ(self, expected_self) << threads << " threads";
+    EXPECT_EQ(with, expected_with) << threads << " threads";
+  }
+}
+
+}  // namespace
+}  // namespace stiction
