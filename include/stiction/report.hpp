@@ -26,6 +26,7 @@ struct StepReport {
   std::int64_t guarded_stencils = 0;  ///< nearly anti-parallel edges
   std::int64_t sequential_contacts = 0;  ///< swept outside the parallel stages
   int broad_phases = 0;
+  std::int64_t candidates = 0;  ///< pairs that continuous detection looked at
   int halvings = 0;             ///< times that the step was halved and redone
   double nu = 0;                ///< 3 contacts over degrees of freedom (B11 4.4)
   double energy_kinetic = 0, energy_elastic = 0, energy_gravity = 0;  ///< J

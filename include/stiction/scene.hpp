@@ -28,6 +28,7 @@ enum class Precision { single_, double_ };  // scalar of the contact projection
 
 struct SolverOptions {
   int newton_iterations = 2;         ///< N_PN
+  int predictor_iterations = 3;      ///< Newton iterations without contacts before these
   int admm_iterations = 25;          ///< N_ADMM
   int gauss_seidel_iterations = 5;   ///< N_GS
   double tolerance = 1e-5;           ///< ε∞, m

@@ -15,12 +15,18 @@ namespace stiction {
 namespace {
 
 constexpr std::size_t kCandidatesPerChunk = 2048;
-constexpr double kSlack = 0.25;         // of the expected displacement, added to boxes
-constexpr double kSecondContact = 0.25;  // of the radii: distance at which a known pair is caught again
+constexpr double kSlack = 0.25;         // of the expected displacement, its own and the root mean square, added to boxes
+constexpr double kCaughtAgain = 0.25;   // of the radii: distance at which a pair in contact is caught again
+constexpr double kCaughtDeep = 0.5;     // of its distance, where it starts nearer than that
+constexpr std::uint8_t kMaxContacts = 8;  // of one pair in a step
 constexpr double kInterior = 1e-3;      // an edge's contact nearer to its ends than this is its nodes' affair
 
 bool is_analytic(const Collider& c) {
   return c.collides && c.shape != ColliderShape::locator && c.shape != ColliderShape::mesh;
+}
+
+double caught_again(double radii, double distance_t0) {
+  return std::min(kCaughtAgain * radii, kCaughtDeep * distance_t0);
 }
 
 Pose inverse(const Pose& pose) {
@@ -93,35 +99,59 @@ void Detector::begin_step(const Nodes& nodes, std::span<const Pose> pose_start, 
   collider_edge_.assign(colliders_.size(), {});
   for (std::size_t c = 0; c < colliders_.size(); ++c) {
     if (!is_analytic(colliders_[c])) continue;
-    collider_node_[c].assign(surface_.points.size(), none);
-    collider_edge_[c].assign(surface_.edges.size(), none);
+    collider_node_[c].assign(surface_.points.size(), 0);
+    collider_edge_[c].assign(surface_.edges.size(), 0);
   }
   node_boxes_.assign(nodes.x.size(), Box{});
-  slack_ = kSlack;
+  fit_rigid_motion(v);
   follow(v);
+}
+
+void Detector::fit_rigid_motion(std::span<const Vec3> v) {
+  const auto count = static_cast<double>(std::max<std::size_t>(1, v.size()));
+  rigid_center_.setZero();
+  rigid_v_.setZero();
+  for (std::size_t j = 0; j < v.size(); ++j) {
+    rigid_center_ += nodes_->x[j] / count;
+    rigid_v_ += v[j] / count;
+  }
+  // Least squares: Σ (|d|² I − d dᵀ) omega = Σ d × (v − V).
+  Mat3 inertia = Mat3::Zero();
+  Vec3 moment = Vec3::Zero();
+  for (std::size_t j = 0; j < v.size(); ++j) {
+    const Vec3 d = nodes_->x[j] - rigid_center_;
+    inertia += d.squaredNorm() * Mat3::Identity() - d * d.transpose();
+    moment += d.cross(v[j] - rigid_v_);
+  }
+  const double scale = inertia.trace();
+  rigid_omega_.setZero();
+  if (scale > 0 && inertia.determinant() > 1e-9 * scale * scale * scale) rigid_omega_ = inertia.inverse() * moment;
 }
 
 // Grows the boxes to hold the motion with v, and finds the candidates anew.
 void Detector::follow(std::span<const Vec3> v) {
+  const double turn = dt_ * rigid_omega_.norm();  // M⁻¹ turns a displacement by no more than this
+  double sum2 = 0;
+  for (std::size_t j = 0; j < node_boxes_.size(); ++j) sum2 += (swept_end(j, v) - nodes_->x[j]).squaredNorm();
+  const double typical = std::sqrt(sum2 / static_cast<double>(std::max<std::size_t>(1, node_boxes_.size())));
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, node_boxes_.size(), 4096), [&](const auto& range) {
     for (std::size_t j = range.begin(); j < range.end(); ++j) {
+      const Vec3 end = swept_end(j, v);
+      if (node_boxes_[j].contains(end)) continue;
       Box box;
       box.merge(nodes_->x[j]);
-      box.merge(end_of(static_cast<int>(j), v));
-      box.inflate(slack_ * dt_ * v[j].norm());
+      box.merge(end);
+      box.inflate((kSlack + turn) * (end - nodes_->x[j]).norm() + 0.05 * typical);
       node_boxes_[j].merge(box);
     }
   });
-  slack_ *= 2;
   broad_phase();
   recall_known();
 }
 
 bool Detector::within_boxes(std::span<const Vec3> v) const {
-  for (std::size_t j = 0; j < node_boxes_.size(); ++j) {
-    const Vec3 x = end_of(static_cast<int>(j), v);
-    if ((x.array() < node_boxes_[j].lo.array()).any() || (x.array() > node_boxes_[j].hi.array()).any()) return false;
-  }
+  for (std::size_t j = 0; j < node_boxes_.size(); ++j)
+    if (!node_boxes_[j].contains(swept_end(j, v))) return false;
   return true;
 }
 
@@ -159,14 +189,12 @@ void Detector::broad_phase() {
 // Marks the candidates that have a contact already.
 void Detector::recall_known() {
   const auto known = [&](ContactKey::Kind kind, const std::pair<int, int>& pair) {
-    const auto has = [&](bool second) {
-      const std::uint64_t key = ContactKey::make(kind, pair.first, pair.second, second).value;
-      return std::binary_search(known_keys_.begin(), known_keys_.end(), key);
-    };
-    return has(true) ? two : (has(false) ? one : none);
+    const std::uint64_t first = ContactKey::make(kind, pair.first, pair.second, 0).value;
+    const auto begin = std::lower_bound(known_keys_.begin(), known_keys_.end(), first);
+    return static_cast<std::uint8_t>(std::lower_bound(begin, known_keys_.end(), first + kMaxContacts) - begin);
   };
-  edge_known_.assign(edge_pairs_.size(), none);
-  point_known_.assign(point_pairs_.size(), none);
+  edge_known_.assign(edge_pairs_.size(), 0);
+  point_known_.assign(point_pairs_.size(), 0);
   if (known_keys_.empty()) return;
   for (std::size_t i = 0; i < edge_pairs_.size(); ++i) edge_known_[i] = known(ContactKey::edge_edge, edge_pairs_[i]);
   for (std::size_t i = 0; i < point_pairs_.size(); ++i)
@@ -275,8 +303,8 @@ std::vector<Contact> Detector::proximity() {
     const auto node = edge_nodes(pair);
     const PairGeometry g = edge_geometry(start_of(node));
     if (g.distance > reach(radii)) return;
-    edge_known_[i] = one;
-    found.push_back(pair_contact(ContactKey::make(ContactKey::edge_edge, pair.first, pair.second, false), node, g.b,
+    edge_known_[i] = 1;
+    found.push_back(pair_contact(ContactKey::make(ContactKey::edge_edge, pair.first, pair.second, 0), node, g.b,
                                  g.n, radii, friction_(e.body, f.body)));
   });
   collect(point_pairs_.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
@@ -287,8 +315,8 @@ std::vector<Contact> Detector::proximity() {
     const auto node = point_nodes(pair);
     const PairGeometry g = point_geometry(start_of(node));
     if (g.distance > reach(radii)) return;
-    point_known_[i] = one;
-    found.push_back(pair_contact(ContactKey::make(ContactKey::point_triangle, pair.first, pair.second, false), node,
+    point_known_[i] = 1;
+    found.push_back(pair_contact(ContactKey::make(ContactKey::point_triangle, pair.first, pair.second, 0), node,
                                  g.b, g.n, radii, friction_(p.body, t.body)));
   });
   collider_proximity(out);
@@ -310,15 +338,15 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v) {
   const auto test = [&](std::uint8_t& known, const std::array<int, 4>& node, double radii, auto&& impact,
                         auto&& geometry, ContactKey::Kind kind, const std::pair<int, int>& pair, double mu,
                         std::vector<Contact>& found) {
-    if (known == two) return;
+    if (known == kMaxContacts) return;
     std::array<Vec3, 4> x_t0, x_t1;
     motion_of(node, x_t0, x_t1);
-    const double separation = known == one ? kSecondContact * radii : radii;
+    const double separation = known > 0 ? caught_again(radii, geometry(x_t0).distance) : radii;
     const auto when = impact(x_t0, x_t1, separation);
     if (!when) return;
     const PairGeometry g = geometry(mix(x_t0, x_t1, *when));
-    found.push_back(pair_contact(ContactKey::make(kind, pair.first, pair.second, known == one), node, g.b, g.n, radii, mu));
-    known = known == one ? two : one;
+    found.push_back(pair_contact(ContactKey::make(kind, pair.first, pair.second, known), node, g.b, g.n, radii, mu));
+    ++known;
   };
   collect(edge_pairs_.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
     const auto& pair = edge_pairs_[i];
@@ -374,9 +402,9 @@ void Detector::collider_proximity(std::vector<Contact>& out) {
       if (!point_free_[i]) return;
       const Vec3 x = to_local.apply(nodes_->x[p.node]);
       if (sample_surface(colliders_[c], x).distance > reach(p.radius)) return;
-      collider_node_[c][i] = one;
+      collider_node_[c][i] = 1;
       found.push_back(collider_contact(
-          ContactKey::make(ContactKey::node_collider, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(c), false),
+          ContactKey::make(ContactKey::node_collider, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(c), 0),
           c, p.node, p.node, 0, x, 0.0, p.radius, friction_(p.body, body)));
     });
     if (colliders_[c].shape == ColliderShape::plane) continue;
@@ -391,9 +419,9 @@ void Detector::collider_proximity(std::vector<Contact>& out) {
       const Vec3 x = (1 - s) * a + s * b;
       const double distance = sample_surface(colliders_[c], x).distance;
       if (distance > reach(e.radius)) return;
-      collider_edge_[c][i] = one;
+      collider_edge_[c][i] = 1;
       found.push_back(collider_contact(
-          ContactKey::make(ContactKey::edge_collider, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(c), false),
+          ContactKey::make(ContactKey::edge_collider, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(c), 0),
           c, e.a, e.b, s, x, 0.0, e.radius, friction_(e.body, body)));
     });
   }
@@ -406,38 +434,40 @@ void Detector::collider_continuous(std::span<const Vec3> v, std::vector<Contact>
     const Pose to_start = inverse(pose_start_[c]), to_end = inverse(pose_end_[c]);
     const int body = first_collider_body_ + c;
     // A primitive known already is caught again when its centreline is about to enter.
-    const auto separation = [](std::uint8_t known, double radius) {
-      return known == one ? kSecondContact * radius : radius;
+    const auto separation = [&](std::uint8_t known, double radius, const Vec3& x_t0) {
+      return known > 0 ? caught_again(radius, sample_surface(collider, x_t0).distance) : radius;
     };
     collect(surface_.points.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
       const SurfacePoint& p = surface_.points[i];
       std::uint8_t& known = collider_node_[c][i];
-      if (!point_free_[i] || known == two) return;
+      if (!point_free_[i] || known == kMaxContacts) return;
       const Vec3 x_t0 = to_start.apply(nodes_->x[p.node]), x_t1 = to_end.apply(end_of(p.node, v));
-      const auto when = segment_impact(collider, x_t0, x_t0, x_t1, x_t1, separation(known, p.radius));
+      const auto when = segment_impact(collider, x_t0, x_t0, x_t1, x_t1, separation(known, p.radius, x_t0));
       if (!when) return;
       found.push_back(collider_contact(ContactKey::make(ContactKey::node_collider, static_cast<std::uint32_t>(i),
-                                                        static_cast<std::uint32_t>(c), known == one),
+                                                        static_cast<std::uint32_t>(c), known),
                                        c, p.node, p.node, 0, (1 - *when) * x_t0 + *when * x_t1, *when, p.radius,
                                        friction_(p.body, body)));
-      known = known == one ? two : one;
+      ++known;
     });
     if (collider.shape == ColliderShape::plane) continue;
     collect(surface_.edges.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
       const SurfaceEdge& e = surface_.edges[i];
       std::uint8_t& known = collider_edge_[c][i];
-      if (!edge_free_[i] || e.strand < 0 || known == two) return;
+      if (!edge_free_[i] || e.strand < 0 || known == kMaxContacts) return;
       const Vec3 a_t0 = to_start.apply(nodes_->x[e.a]), b_t0 = to_start.apply(nodes_->x[e.b]);
       const Vec3 a_t1 = to_end.apply(end_of(e.a, v)), b_t1 = to_end.apply(end_of(e.b, v));
-      const auto when = segment_impact(collider, a_t0, b_t0, a_t1, b_t1, separation(known, e.radius));
+      const double s_t0 = known > 0 ? nearest_on_segment(collider, a_t0, b_t0) : 0.0;
+      const auto when = segment_impact(collider, a_t0, b_t0, a_t1, b_t1,
+                                       separation(known, e.radius, (1 - s_t0) * a_t0 + s_t0 * b_t0));
       if (!when) return;
       const Vec3 a = (1 - *when) * a_t0 + *when * a_t1, b = (1 - *when) * b_t0 + *when * b_t1;
       const double s = nearest_on_segment(collider, a, b);
       if (s < kInterior || s > 1 - kInterior) return;
       found.push_back(collider_contact(ContactKey::make(ContactKey::edge_collider, static_cast<std::uint32_t>(i),
-                                                        static_cast<std::uint32_t>(c), known == one),
+                                                        static_cast<std::uint32_t>(c), known),
                                        c, e.a, e.b, s, (1 - s) * a + s * b, *when, e.radius, friction_(e.body, body)));
-      known = known == one ? two : one;
+      ++known;
     });
   }
 }

@@ -1,9 +1,12 @@
 // From surfaces and motion to contacts (D20 6.2.3).
 //
 // A step starts with one broad phase over swept boxes with some slack; every later pass tests its candidates only,
-// and the broad phase is redone when an iterate leaves its box. A pair is one contact: proximity and continuous
-// detection merge by key. A pair that is in contact already gets a second one if it is about to pass through all the
-// same (its normal went stale), found by continuous detection at a fraction of its distance.
+// and the broad phase is redone when an iterate leaves its box. Boxes sweep what is left of the motion after the rigid
+// motion v_ref(x) = V + omega × (x − c) that fits all nodes best: hair on a turning head sweeps little of its own.
+// This is conservative: with M(t) = I + t dt [omega]×, which only stretches, y = M⁻¹ (x(t) − shift) keeps pairs that
+// touch in x within touch in y, and y starts at x_t and moves by M⁻¹ t dt (v − v_ref). A pair is one contact: proximity and continuous
+// detection merge by key. A pair that is in contact already gets another one if it is about to pass through all the
+// same (it slides, and its normal goes stale), found by continuous detection at a fraction of its distance.
 //
 // Normals point from the second primitive to the first as they stood at the start of the step (proximity) or at the
 // time of impact (continuous): the side on which thin things pass is that of the start of the step.
@@ -48,11 +51,15 @@ class Detector {
   std::size_t deep_contacts() const { return deep_contacts_; }  ///< recovery bounded, in this step
 
  private:
-  enum Known : std::uint8_t { none = 0, one = 1, two = 2 };
-
   void broad_phase();
+  void fit_rigid_motion(std::span<const Vec3> v);
   bool within_boxes(std::span<const Vec3> v) const;
   void follow(std::span<const Vec3> v);
+  /// Where a node's box must reach to: the end of its motion in the rigid frame.
+  Vec3 swept_end(std::size_t node, std::span<const Vec3> v) const {
+    const Vec3& x = nodes_->x[node];
+    return x + dt_ * (v[node] - rigid_v_ - rigid_omega_.cross(x - rigid_center_));
+  }
   void recall_known();
   bool edges_may_touch(int i, int j) const;
   bool point_may_touch(int point, int triangle) const;
@@ -83,13 +90,13 @@ class Detector {
   const Nodes* nodes_ = nullptr;
   std::span<const Pose> pose_start_, pose_end_;
   double dt_ = 0;
+  Vec3 rigid_center_ = Vec3::Zero(), rigid_v_ = Vec3::Zero(), rigid_omega_ = Vec3::Zero();
   std::vector<Box> node_boxes_;
-  double slack_ = 1;  // growth of the boxes over the expected motion
   std::vector<Box> edge_boxes_, point_boxes_, triangle_boxes_;
   Bvh edge_tree_, triangle_tree_;
   std::vector<std::pair<int, int>> edge_pairs_, point_pairs_;
-  std::vector<std::uint8_t> edge_known_, point_known_;                // Known, a value a candidate
-  std::vector<std::vector<std::uint8_t>> collider_node_, collider_edge_;  // Known, a collider and primitive
+  std::vector<std::uint8_t> edge_known_, point_known_;                // contacts that a candidate has
+  std::vector<std::vector<std::uint8_t>> collider_node_, collider_edge_;  // the same, a collider and primitive
   std::vector<std::uint64_t> known_keys_;                             // of pairs, sorted
   std::vector<std::vector<Contact>> chunk_contacts_;
   int broad_phases_ = 0;

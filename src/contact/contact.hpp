@@ -15,14 +15,14 @@ struct ContactKey {
 
   std::uint64_t value = 0;
 
-  /// `second` marks the second contact of a pair, found while the first was already there.
-  static ContactKey make(Kind kind, std::uint32_t a, std::uint32_t b, bool second) {
-    return {(static_cast<std::uint64_t>(a) << 34) | (static_cast<std::uint64_t>(b) << 4) | (kind << 1) |
-            (second ? 1u : 0u)};
+  /// A pair may touch more than once in a step: `ordinal` (0 to 7) counts its contacts.
+  static ContactKey make(Kind kind, std::uint32_t a, std::uint32_t b, unsigned ordinal) {
+    return {(static_cast<std::uint64_t>(a) << 34) | (static_cast<std::uint64_t>(b) << 5) | (kind << 3) | ordinal};
   }
-  Kind kind() const { return static_cast<Kind>((value >> 1) & 7u); }
+  Kind kind() const { return static_cast<Kind>((value >> 3) & 3u); }
   std::uint32_t a() const { return static_cast<std::uint32_t>(value >> 34); }
-  std::uint32_t b() const { return static_cast<std::uint32_t>((value >> 4) & ((1u << 30) - 1)); }
+  std::uint32_t b() const { return static_cast<std::uint32_t>((value >> 5) & ((1u << 29) - 1)); }
+  unsigned ordinal() const { return static_cast<unsigned>(value & 7u); }
   bool operator<(const ContactKey& o) const { return value < o.value; }
   bool operator==(const ContactKey& o) const = default;
 };

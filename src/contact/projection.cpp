@@ -30,7 +30,8 @@ void Projection<T>::reset(std::span<const double> inv_w, int stages) {
 
 template <class T>
 void Projection<T>::append(std::span<const Contact> contacts, std::span<const double> k_N,
-                           std::span<const double> compliance, std::span<const double> cohesion_impulse) {
+                           std::span<const double> compliance, std::span<const double> cohesion_impulse,
+                           std::span<const Vec3> r) {
   const Colouring colouring = colour_contacts(
       contacts, [&](int node) { return nodes_[node].inv_w > T(0); }, node_count_, stages_);
   const std::uint32_t base = static_cast<std::uint32_t>(hot_.size());
@@ -56,6 +57,8 @@ void Projection<T>::append(std::span<const Contact> contacts, std::span<const do
         hot.k_N = static_cast<T>(k_N[i]);
         hot.mu = static_cast<T>(c.mu);
         hot.compliance = static_cast<T>(compliance[i]);
+        const double s = r.empty() ? 0.0 : static_cast<double>(inverse_mass(hot));
+        for (int a = 0; a < 3 && !r.empty(); ++a) hot.r[a] = static_cast<T>(s * r[i][a]);
         order_[base + i] = static_cast<std::uint32_t>(hot_.size());
         hot_.push_back(hot);
         cohesion_.push_back(static_cast<T>(cohesion_impulse[i]));

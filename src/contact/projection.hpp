@@ -28,9 +28,10 @@ class Projection {
   /// Starts with no contacts. inv_w: a value a node, 1/kg, zero where prescribed. `stages` <= 64.
   void reset(std::span<const double> inv_w, int stages);
 
-  /// Appends contacts: k_N in m/s and compliance in 1/kg, a value a contact. Their force starts at zero.
+  /// Appends contacts; a value a contact: k_N in m/s, compliance in 1/kg, cohesion impulse and the r that the contact
+  /// starts from (none: zero) in kg m/s.
   void append(std::span<const Contact> contacts, std::span<const double> k_N, std::span<const double> compliance,
-              std::span<const double> cohesion_impulse);
+              std::span<const double> cohesion_impulse, std::span<const Vec3> r);
 
   /// Changes the inverse weight of a node that had none.
   void set_inverse_weight(int node, double inv_w) { nodes_[node].inv_w = static_cast<T>(inv_w); }

@@ -37,7 +37,7 @@ class Admm {
 
  private:
   void start();
-  void add_contacts(std::span<const Contact> contacts);
+  void add_contacts(std::span<const Contact> contacts, std::span<const Vec3> r = {});
   void activate_components_of(std::span<const Contact> contacts);
   void linear_solve();
   void project(double delta_before);
@@ -80,7 +80,11 @@ void Admm<T>::start() {
   for (std::size_t j = 0; j < n; ++j) projection_.set_p(static_cast<int>(j), v_[j]);
   std::vector<Contact> known;
   known.swap(state_.contacts);
-  add_contacts(known);
+  std::vector<Vec3> r;
+  r.swap(state_.impulse);
+  if (r.size() != known.size()) r.clear();
+  for (std::size_t i = 0; i < r.size(); ++i) r[i] += known[i].cohesion * options_.dt * known[i].n;
+  add_contacts(known, r);
   p_hat_ = p_;
   lambda_hat_ = lambda_;
   if (options_.solver.accelerated) {
@@ -122,7 +126,7 @@ void Admm<T>::activate_components_of(std::span<const Contact> contacts) {
 }
 
 template <class T>
-void Admm<T>::add_contacts(std::span<const Contact> contacts) {
+void Admm<T>::add_contacts(std::span<const Contact> contacts, std::span<const Vec3> r) {
   if (contacts.empty()) return;
   activate_components_of(contacts);
   std::vector<double> k_N, compliance, cohesion;
@@ -131,7 +135,7 @@ void Admm<T>::add_contacts(std::span<const Contact> contacts) {
     compliance.push_back(slack_compliance(options_.contact, options_.dt));
     cohesion.push_back(c.cohesion * options_.dt);
   }
-  projection_.append(contacts, k_N, compliance, cohesion);
+  projection_.append(contacts, k_N, compliance, cohesion, r);
   state_.contacts.insert(state_.contacts.end(), contacts.begin(), contacts.end());
 }
 

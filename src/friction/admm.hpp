@@ -63,7 +63,7 @@ struct AdmmState {
   std::vector<Vec3> p;        ///< out: feasible velocity; equals v where nothing touches
   std::vector<Vec3> lambda;   ///< in: W λ of the last solve; out: the same, kg m/s
   std::vector<Contact> contacts;         ///< in: known contacts, sorted by key; out: with those appended
-  std::vector<Vec3> impulse;             ///< out: r of each contact, cohesion included, kg m/s
+  std::vector<Vec3> impulse;             ///< in: as below, or empty; out: r of each contact with cohesion, kg m/s
   std::vector<double> w;                 ///< out: weights, kg
 };
 

@@ -109,15 +109,15 @@ Color hair_reflectance(const Surface& s, const Vec3f& to_viewer, const Vec3f& to
   const float cos_phi = std::clamp((to_light.dot(to_viewer) - sin_i * sin_r) / (cos_i * cos_r), -1.0f, 1.0f);
   const float cos_half_phi = std::sqrt(0.5f * (1.0f + cos_phi));
 
-  // Single scattering: reflection, transmission, internal reflection.
+  // Single scattering: reflection, transmission, internal reflection; weights by eye.
   const float f = fresnel(f0, cos_d * cos_half_phi);
   const Color once = s.color.sqrt();
   const Color r = Color::Constant(f * gaussian(theta_h + 2 * cuticle_tilt, roughness) * 0.25f * cos_half_phi);
   const Color tt = (1 - f) * (1 - f) * once * gaussian(theta_h - cuticle_tilt, 0.8f * roughness) *
                    gaussian(std::acos(-cos_phi), 0.45f);
-  const Color trt = (1 - f) * (1 - f) * 0.12f * s.color * gaussian(theta_h - 3 * cuticle_tilt, 1.8f * roughness) *
+  const Color trt = (1 - f) * (1 - f) * 0.22f * s.color * gaussian(theta_h - 3 * cuticle_tilt, 1.8f * roughness) *
                     (0.2f + 0.8f * cos_half_phi * cos_half_phi);
-  const Color single = pi * cos_i / std::max(cos_d * cos_d, 0.2f) * (r + 0.25f * tt + trt);
+  const Color single = pi * cos_i / std::max(cos_d * cos_d, 0.2f) * (2.2f * r + 0.25f * tt + trt);
 
   // Multiple scattering: diffuse about the fibre, stronger on the lit side.
   const Color multiple = s.color * cos_i * (0.28f + 0.20f * cos_phi);

@@ -22,7 +22,6 @@ struct Build {
   const Locations& at;
   const Limits& limits;
   Scene scene = {};
-  std::int64_t nodes = 0;
   std::set<std::string> names = {};
 
   /// Gives a nameless body "kind" plus its index; fails where a name is taken.

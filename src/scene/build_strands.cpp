@@ -22,13 +22,6 @@ struct StrandsBuild {
   std::string key(std::string_view name) const { return fmt::format("{}.{}", path, name); }
   bool given(std::string_view name) const { return build.at.has(key(name)); }
   [[noreturn]] void fail(std::string_view name, std::string_view problem) const { build.at.fail(key(name), problem); }
-
-  /// Counts nodes before they are made; `name` is the key to blame.
-  void reserve_nodes(std::int64_t count, std::string_view name) const {
-    build.nodes += count;
-    if (build.nodes > build.limits.nodes)
-      fail(name, fmt::format("brings the scene to {} nodes, must be <= {}", build.nodes, build.limits.nodes));
-  }
 };
 
 /// A chain's ends, forces and material, taken from the rods that carry it.
@@ -175,7 +168,6 @@ void build_groom(Build& build, std::size_t index) {
   if (groom.elements - groom.elements_jitter < 2)
     b.fail("elements_jitter",
            fmt::format("is {}, must be <= elements - 2 = {}", groom.elements_jitter, groom.elements - 2));
-  b.reserve_nodes(static_cast<std::int64_t>(groom.strands) * (groom.elements + groom.elements_jitter + 1), "strands");
 
   const Collider* collider = entry.on.empty() ? nullptr : &build.find_collider(entry.on, b.key("on"));
   choose_domain(b, entry, collider, groom);
@@ -199,10 +191,8 @@ std::vector<Vec3> make_centreline(const StrandsBuild& b, const RodEntry& entry, 
     for (const char* other : {"shape", "elements", "from", "to"})
       if (b.given(other)) b.fail(other, "has no effect where nodes are given");
     centreline = "nodes";
-    b.reserve_nodes(static_cast<std::int64_t>(entry.nodes.size()), "nodes");
     return entry.nodes;
   }
-  b.reserve_nodes(static_cast<std::int64_t>(entry.elements) + 1, "elements");
   centreline = "shape";
   switch (entry.shape) {
     case RodShape::straight:
@@ -251,7 +241,6 @@ void build_bundle(Build& build, std::size_t index) {
   const bool is_chain = entry.model == BundleModel::chain;
   for (const auto& [end, key] : {std::pair{b.rods.root, "root"}, std::pair{b.rods.tip, "tip"}})
     if (is_chain && end == End::clamped) b.fail(key, "a chain cannot be clamped, only pinned");
-  b.reserve_nodes(static_cast<std::int64_t>(bundle.count) * bundle.nodes, "count");
 
   b.rods.strands = make_bundle(bundle);
   place(b.rods.strands, placement(entry.position, entry.rotation));
@@ -262,10 +251,37 @@ void build_bundle(Build& build, std::size_t index) {
     build.scene.rods.push_back(std::move(b.rods));
 }
 
+/// Fails where all strands together have too many nodes, before any is made.
+void check_node_count(const Build& build) {
+  const Document& d = build.document;
+  std::int64_t nodes = 0;
+  const auto count = [&](const char* kind, std::size_t index, const char* key, std::int64_t more) {
+    nodes += more;
+    if (nodes > build.limits.nodes)
+      build.at.fail(fmt::format("{}.{}.{}", kind, index, key),
+                    fmt::format("brings the scene to {} nodes, must be <= {}", nodes, build.limits.nodes));
+  };
+  const auto count_single = [&](const char* kind, std::size_t index, const RodEntry& entry) {
+    const bool by_nodes = !entry.nodes.empty();
+    count(kind, index, by_nodes ? "nodes" : "elements",
+          by_nodes ? static_cast<std::int64_t>(entry.nodes.size()) : entry.elements + 1);
+  };
+  for (std::size_t i = 0; i < d.grooms.size(); ++i) {
+    const GroomOptions& groom = d.grooms[i].groom;
+    count("groom", i, "strands",
+          static_cast<std::int64_t>(groom.strands) * (groom.elements + groom.elements_jitter + 1));
+  }
+  for (std::size_t i = 0; i < d.rods.size(); ++i) count_single("rod", i, d.rods[i]);
+  for (std::size_t i = 0; i < d.bundles.size(); ++i)
+    count("bundle", i, "count", static_cast<std::int64_t>(d.bundles[i].bundle.count) * d.bundles[i].bundle.nodes);
+  for (std::size_t i = 0; i < d.chains.size(); ++i) count_single("chain", i, d.chains[i]);
+}
+
 }  // namespace
 
 void build_strands(Build& build) {
   const Document& d = build.document;
+  check_node_count(build);
   for (std::size_t i = 0; i < d.grooms.size(); ++i) build_groom(build, i);
   for (std::size_t i = 0; i < d.rods.size(); ++i) build.scene.rods.push_back(build_single(build, d.rods[i], "rod", i));
   for (std::size_t i = 0; i < d.bundles.size(); ++i) build_bundle(build, i);

@@ -50,7 +50,7 @@ struct GroomOptions {
 
 /// Strands that leave the domain along its normal: node 0 lies on the surface plus the strand's radius, the first edge
 /// is straight, and the curl grows smoothly from nothing. All edges of a strand are equally long. Where strands would
-/// start in touch, their random phases are drawn again a few times.
+/// start in touch, their random phases are drawn again a few times (in grooms of up to a million elements).
 std::vector<Strand> make_groom(const GroomOptions& options);
 
 struct BundleOptions {

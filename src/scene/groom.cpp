@@ -16,6 +16,7 @@ constexpr double pi = std::numbers::pi;
 constexpr double golden_angle = pi * (3 - 2.2360679774997896964);
 constexpr int samples_per_edge = 8;  // of x(s), before nodes are placed on it
 constexpr int attempts = 12;         // at a strand that touches none of those before it
+constexpr std::int64_t max_separated_elements = 1'000'000;
 
 struct Root {
   Vec3 surface;  // on the surface of the domain
@@ -141,19 +142,21 @@ double segment_distance(const Vec3& p0, const Vec3& p1, const Vec3& q0, const Ve
 /// The strands placed so far, in a hash grid of their edges' midpoints.
 class PlacedStrands {
  public:
-  explicit PlacedStrands(double longest_edge, double largest_radius)
+  PlacedStrands(double longest_edge, double largest_radius)
       : cell_(longest_edge + 3 * largest_radius), largest_radius_(largest_radius) {}
 
   /// Whether a strand along `nodes` comes within half a radius of touching one placed before.
   bool touches(const std::vector<Vec3>& nodes, double radius) const {
     for (std::size_t i = 1; i < nodes.size(); ++i)
-      if (edge_touches(nodes[i - 1], nodes[i], radius)) return true;
+      if (edge_touches({nodes[i - 1], nodes[i], radius})) return true;
     return false;
   }
 
   void add(const std::vector<Vec3>& nodes, double radius) {
-    for (std::size_t i = 1; i < nodes.size(); ++i)
-      cells_[key(cell_of(nodes[i - 1], nodes[i]))].push_back({nodes[i - 1], nodes[i], radius});
+    for (std::size_t i = 1; i < nodes.size(); ++i) {
+      const Edge edge{nodes[i - 1], nodes[i], radius};
+      cells_[key(cell_of(edge))].push_back(edge);
+    }
   }
 
  private:
@@ -163,23 +166,23 @@ class PlacedStrands {
   };
   using Cell = Eigen::Matrix<std::int64_t, 3, 1>;
 
-  Cell cell_of(const Vec3& a, const Vec3& b) const {
-    return (0.5 / cell_ * (a + b)).array().floor().cast<std::int64_t>();
-  }
+  Cell cell_of(const Edge& e) const { return (0.5 / cell_ * (e.a + e.b)).array().floor().cast<std::int64_t>(); }
+
   static std::uint64_t key(const Cell& c) {
     return Random(static_cast<std::uint64_t>(c.x()) * 0x9e3779b1u + static_cast<std::uint64_t>(c.y()),
                   static_cast<std::uint64_t>(c.z()))
         .next();
   }
-  bool edge_touches(const Vec3& a, const Vec3& b, double radius) const {
-    const Cell centre = cell_of(a, b);
+
+  bool edge_touches(const Edge& e) const {
+    const Cell centre = cell_of(e);
     for (int n = 0; n < 27; ++n) {
       const auto found = cells_.find(key(centre + Cell(n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1)));
       if (found == cells_.end()) continue;
-      for (const Edge& edge : found->second) {
-        // Two edges' midpoints are at most a cell apart where they touch.
-        if ((a + b - edge.a - edge.b).squaredNorm() > 4 * cell_ * cell_) continue;
-        if (segment_distance(a, b, edge.a, edge.b) < radius + edge.radius + 0.5 * largest_radius_) return true;
+      for (const Edge& f : found->second) {
+        // Where two edges touch, their midpoints are at most a cell apart.
+        if ((e.a + e.b - f.a - f.b).squaredNorm() > 4 * cell_ * cell_) continue;
+        if (segment_distance(e.a, e.b, f.a, f.b) < e.radius + f.radius + 0.5 * largest_radius_) return true;
       }
     }
     return false;
@@ -193,6 +196,8 @@ class PlacedStrands {
 
 std::vector<Strand> make_groom(const GroomOptions& o) {
   const std::vector<Root> roots = make_roots(o);
+  const bool separate =
+      o.style != GroomStyle::straight && static_cast<std::int64_t>(o.strands) * o.elements <= max_separated_elements;
   const int fewest = std::max(2, o.elements - o.elements_jitter);
   PlacedStrands placed(o.length * (1 + o.length_jitter) / fewest, o.radius * (1 + o.radius_jitter));
   std::vector<Strand> strands(roots.size());
@@ -207,9 +212,9 @@ std::vector<Strand> make_groom(const GroomOptions& o) {
     if (o.radius_jitter > 0) strand.radius = radius;
     for (int attempt = 0; attempt < attempts; ++attempt) {
       strand.nodes = resample(sample_centreline(o, roots[i], radius, edge, elements, random), edge, elements);
-      if (o.style == GroomStyle::straight || !placed.touches(strand.nodes, radius)) break;
+      if (!separate || !placed.touches(strand.nodes, radius)) break;
     }
-    placed.add(strand.nodes, radius);
+    if (separate) placed.add(strand.nodes, radius);
   }
   return strands;
 }

@@ -21,8 +21,8 @@ Scene parse_scene(const std::string& text, const std::string& name, const std::v
 
 Scene load_scene(const std::string& path, const std::vector<std::string>& overrides) {
   std::ifstream file(path, std::ios::binary);
+  if (!file || !std::filesystem::is_regular_file(path)) throw SceneError(path + ":1:1: cannot read the file");
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file || std::filesystem::is_directory(path)) throw SceneError(path + ":1:1: cannot read the file");
   scene::Limits limits;
   limits.folder = std::filesystem::path(path).parent_path().string();
   return scene::parse_limited(text, path, overrides, limits);

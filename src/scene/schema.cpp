@@ -53,6 +53,8 @@ const Section& solver_section() {
       SectionBuilder<S>("[solver]", "The time step and its friction solver (D20: Daviet 2020).")
           .add("newton_iterations", "", within(1, 100), "Projected Newton iterations a step, N_PN.",
                [](S& s) { return &s.newton_iterations; })
+          .add("predictor_iterations", "", within(0, 100), "Newton iterations without contacts before these.",
+               [](S& s) { return &s.predictor_iterations; })
           .add("admm_iterations", "", within(1, 100000), "ADMM iterations a Newton iteration, at most, N_ADMM.",
                [](S& s) { return &s.admm_iterations; })
           .add("gauss_seidel_iterations", "", within(1, 1000), "Contact sweeps an ADMM iteration, N_GS.",

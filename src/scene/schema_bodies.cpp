@@ -59,7 +59,7 @@ const Section& point_mass_section() {
 template <class T>
 void add_strand_fields(SectionBuilder<T>& s, std::span<const std::string_view> ends) {
   s.add("name", "Name of the body; unique in the scene.", [](T& t) { return &t.rods.name; })
-      .add("radius", "m", positive(thickest), "Radius of the section; the first half axis of an elliptic one.",
+      .add("radius", "m", within(1e-8, thickest), "Radius of the section; the first half axis of an elliptic one.",
            [](T& t) { return &t.rods.radius; })
       .add("density", "kg/m³", positive(1e6), "Mass density.", [](T& t) { return &t.rods.density; })
       .add("stretch_modulus", "Pa", positive(1e13), "Young's modulus of stretching.",
@@ -174,7 +174,7 @@ const Section& collider_section() {
           .only_where("procedural", {"plate"})
           .add("wall", "m", positive(large), "Thickness of a plate.", [](C& c) { return &c.wall; })
           .only_where("procedural", {"plate"})
-          .add("segments", "", within(3, 2048), "Sectors around a procedural mesh.", [](C& c) { return &c.segments; })
+          .add("segments", "", within(3, 512), "Sectors around a procedural mesh.", [](C& c) { return &c.segments; })
           .only_where("procedural", {"sphere", "capsule", "cylinder", "torus", "plate"})
           .add("sequence", "OBJ files of an animated mesh: a list, or one pattern such as `body.%04d.obj`.",
                [](C& c) { return &c.sequence; })
@@ -221,7 +221,7 @@ const Section& groom_section() {
         .add("elements", "", within(2, 100000), "Edges a strand.", [](G& g) { return &g.groom.elements; })
         .add("elements_jitter", "", within(0, 100000), "Random edges more or fewer, at most.",
              [](G& g) { return &g.groom.elements_jitter; })
-        .add("length", "m", positive(100), "Length of a strand.", [](G& g) { return &g.groom.length; })
+        .add("length", "m", within(1e-6, 100), "Length of a strand.", [](G& g) { return &g.groom.length; })
         .add("length_jitter", "", within(0, 0.9), "Random part of the length.",
              [](G& g) { return &g.groom.length_jitter; })
         .add("root_jitter", "", within(0, 0.5), "Random shift of a root, over the distance between roots.",

@@ -28,11 +28,12 @@ class Step {
         dynamics_(world, world.scene.solver) {}
 
   void move_kinematic_bodies();
-  bool linearise(int newton_iteration);
+  bool predict();
+  void linearise();
   bool solve_unconstrained(int newton_iteration);
   void detect_first_contacts();
   bool solve_friction(int newton_iteration);
-  void accept_iterate(int newton_iteration);
+  void accept_iterate();
   void count_crossings();
   void measure_coulomb_error();
   void advance_state();
@@ -76,11 +77,22 @@ void Step::move_kinematic_bodies() {
   for (Body* body : world_.bodies) body->begin_step(context, nodes_, v_);
 }
 
-bool Step::linearise(int) {
+// Newton iterations without contacts: where the first linearisation with contacts is taken. Scripted roots may jump
+// to another velocity within a step; linearised about the old one, two iterations leave strands stretched.
+bool Step::predict() {
+  bool good = true;
+  for (int k = 0; good && k < world_.scene.solver.predictor_iterations; ++k) {
+    linearise();
+    good = solve_unconstrained(0);
+    for (Body* body : world_.bodies) body->accept_iterate();
+  }
+  return good;
+}
+
+void Step::linearise() {
   const auto start = Clock::now();
   dynamics_.assemble(v_);
   report_.t_dynamics += seconds_since(start);
-  return true;
 }
 
 // A v = f: the warm start of the first iteration (D20 6.2.1), and in every iteration the answer for components that
@@ -136,7 +148,7 @@ bool Step::solve_friction(int newton_iteration) {
   return dynamics_.factors_good();
 }
 
-void Step::accept_iterate(int) {
+void Step::accept_iterate() {
   for (Body* body : world_.bodies) body->accept_iterate();
   v_ = world_.scene.solver.final_velocity == FinalVelocity::p ? admm_.p : admm_.v;
 }
@@ -149,6 +161,7 @@ void Step::count_crossings() {
   report_.contacts_ccd = report_.contacts - static_cast<std::int64_t>(proximity_contacts_);
   report_.max_penetration_m = detector.max_penetration(admm_.contacts, v_);
   report_.broad_phases = detector.broad_phases();
+  report_.candidates = static_cast<std::int64_t>(detector.candidate_count());
   report_.deep_contacts = static_cast<std::int64_t>(detector.deep_contacts());
   report_.nu = 3.0 * static_cast<double>(report_.contacts) / std::max(1, world_.free_degrees_of_freedom());
   report_.t_collision += seconds_since(start);
@@ -214,8 +227,12 @@ bool Step::finite(std::string& failure) const {
 bool advance(World& world, StepState& state, double time, double dt, StepReport& report, std::string& failure) {
   Step step(world, state, time, dt, report);
   step.move_kinematic_bodies();
+  if (!step.predict()) {
+    failure = "the system matrix is not positive definite";
+    return false;
+  }
   for (int k = 0; k < world.scene.solver.newton_iterations; ++k) {
-    step.linearise(k);
+    step.linearise();
     bool good = step.solve_unconstrained(k);
     good = good && step.finite(failure);
     if (good && k == 0) step.detect_first_contacts();
@@ -224,7 +241,7 @@ bool advance(World& world, StepState& state, double time, double dt, StepReport&
       if (failure.empty()) failure = "the system matrix is not positive definite";
       return false;
     }
-    step.accept_iterate(k);
+    step.accept_iterate();
   }
   if (!step.finite(failure)) return false;
   step.count_crossings();

@@ -172,6 +172,22 @@ TEST(Render, ShadowIsDarkerThanOpenGround) {
   EXPECT_LT(brightness_at(-across), 0.6 * brightness_at(across));
 }
 
+TEST(Render, GroundMeshIsDrawnAsTheAutomaticGround) {
+  Picture picture;
+  add_sphere(picture, {0, 0, 0.1}, 0.1);
+  RenderOptions options;
+  options.width = 64;
+  options.height = 36;
+  options.samples = 2;
+  const Image automatic = render(picture.layout, picture.frame, options);
+  picture.layout.meshes.push_back({"floor", {{0, 1, 2}, {0, 2, 3}}, 4, true});
+  picture.frame.meshes.push_back({{-9, -9, 0}, {9, -9, 0}, {9, 9, 0}, {-9, 9, 0}});
+  const Image given = render(picture.layout, picture.frame, options);
+  double difference = 0;  // the heights differ by rounding
+  for (size_t i = 0; i < given.rgb.size(); ++i) difference += std::abs(given.rgb[i] - automatic.rgb[i]);
+  EXPECT_LT(difference / static_cast<double>(given.rgb.size()), 1e-3);
+}
+
 TEST(Render, RejectsFramesThatDoNotFitTheLayout) {
   Picture picture;
   add_curve(picture, segment({0, 0, 0}, {1, 0, 0}, 4), 0.01);

@@ -337,6 +337,17 @@ angle = 1.0
   EXPECT_NEAR(scene.chains.at(0).strands.at(0).nodes.front().x(), 0.1, 1e-15);
 }
 
+TEST(SceneFile, StringsAndCommentsMayHoldAnything) {
+  const Scene scene = parse_scene(
+      "\xef\xbb\xbf# \xc3\xa4 [ \" '\nname = \"\"\"\xc3\xa4 \\\"\"\" [\\\n   x\"\"\"\"\" # '''\n[[rod]] # [\nname = "
+      "'[\"'\n"
+      "nodes = [ # [\n[0, 0, 0],\n  [\n1, 0, 0], [2, 0, 0]]\n[render]\nwidth = 3",
+      "strings.toml");
+  EXPECT_EQ(scene.name, "\xc3\xa4 \"\"\" [x\"\"");
+  EXPECT_EQ(scene.rods.at(0).name, "[\"");
+  EXPECT_EQ(scene.render.width, 3);
+}
+
 TEST(SceneFile, OverridesReplaceValues) {
   const Scene scene = parse_scene(first_scene, "first.toml",
                                   {"groom.0.strands=7", "solver.precision=single", "name=bare words", "time.fps=30",

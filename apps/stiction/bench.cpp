@@ -1,0 +1,26 @@
+// stiction bench NAME: the benchmarks by name.
+#include <fmt/core.h>
+
+#include "bench/benchmarks.hpp"
+#include "commands.hpp"
+#include "io/output_folder.hpp"
+
+namespace stiction {
+
+void add_bench(CLI::App& app, int&) {
+  auto json_path = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("bench", "Run a benchmark");
+  command->require_subcommand(1);
+  command->add_option("--json", *json_path, "Write the figures to this file");
+  auto strands = std::make_shared<int>(15565);
+  CLI::App* rods = command->add_subcommand("rods-solve", "Bandwidth of the batched banded solve against a copy");
+  rods->add_option("--strands", *strands, "Strands of 30 elements")->capture_default_str();
+  rods->fallthrough();
+  rods->callback([=] {
+    const nlohmann::json figures = bench_rods_solve(*strands);
+    fmt::print("{}\n", figures.dump(2));
+    if (!json_path->empty()) write_json_atomically(*json_path, figures);
+  });
+}
+
+}  // namespace stiction

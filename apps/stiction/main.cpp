@@ -1,0 +1,40 @@
+// stiction: the command line. Each subcommand is a file of its own.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+
+#include "commands.hpp"
+#include "io/output_folder.hpp"
+#include "stiction/scene_file.hpp"
+#include "stiction/simulation.hpp"
+
+int main(int argc, char** argv) {
+  using namespace stiction;
+  CLI::App app{"Simulates hair, cloth and soft bodies in frictional contact."};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", STICTION_VERSION);
+  int exit_code = kDone;
+  add_run(app, exit_code);
+  add_check(app, exit_code);
+  add_list(app, exit_code);
+  add_render(app, exit_code);
+  add_bench(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? kDone : kBadInput;
+  } catch (const SceneError& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return kBadInput;
+  } catch (const IoError& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return kBadInput;
+  } catch (const SimulationError& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return kFailed;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return kFailed;
+  }
+  return exit_code;
+}

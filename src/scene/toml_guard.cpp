@@ -1,0 +1,111 @@
+#include "scene/toml_guard.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace stiction::scene {
+namespace {
+
+bool is_key_start(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '"' || c == '\'';
+}
+
+/// Walks through the text just closely enough to tell strings, comments and nesting apart.
+class Guard {
+ public:
+  explicit Guard(std::string_view text) : text_(text) {
+    if (text.starts_with("\xef\xbb\xbf")) at_ = 3;
+  }
+
+  std::optional<TomlProblem> run() {
+    while (at_ < text_.size() && !problem_) {
+      const char c = text_[at_];
+      check_character();
+      if (c == '#') {
+        skip_comment();
+      } else if (c == '"' || c == '\'') {
+        skip_string();
+      } else {
+        if (c == '[' && depth_ == 0 && first_on_line_) check_header();
+        if (c == '[' || c == '{') ++depth_;
+        if ((c == ']' || c == '}') && depth_ > 0) --depth_;
+        if (c != ' ' && c != '\t') first_on_line_ = c == '\n';
+        ++at_;
+      }
+    }
+    return problem_;
+  }
+
+ private:
+  void report(std::size_t at, std::string what) {
+    if (problem_) return;
+    std::size_t line = 1, column = 1;
+    for (const char c : text_.substr(0, at)) {
+      column = c == '\n' ? 1 : column + 1;
+      line += c == '\n';
+    }
+    problem_ = TomlProblem{line, column, std::move(what)};
+  }
+
+  void check_character() {
+    const auto c = static_cast<unsigned char>(text_[at_]);
+    const bool is_control = (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
+    if (is_control || c >= 0x80) report(at_, fmt::format("character 0x{:02x} outside a string", c));
+  }
+
+  /// A header, at its "[", goes on with a key. Its end is left to the parser.
+  void check_header() {
+    std::size_t next = text_.find_first_not_of(" \t", at_ + 1);
+    if (next < text_.size() && text_[next] == '[') next = text_.find_first_not_of(" \t", next + 1);
+    if (next < text_.size() && text_[next] != ']' && !is_key_start(text_[next]))
+      report(next, "expected a key in a table header");
+  }
+
+  void skip_comment() {
+    at_ = std::min(text_.find('\n', at_), text_.size());
+    first_on_line_ = true;
+  }
+
+  void skip_string() {
+    const char quote = text_[at_];
+    const bool is_long = text_.substr(at_, 3) == std::string(3, quote);
+    const std::string_view end = text_.substr(at_, is_long ? 3 : 1);
+    at_ += end.size();
+    while (at_ < text_.size() && text_.substr(at_, end.size()) != end) {
+      if (text_[at_] == '\n' && !is_long) return;
+      if (text_[at_] == '\\' && quote == '"')
+        skip_escape();
+      else
+        ++at_;
+    }
+    // A long string may end in up to two quotes of its own.
+    at_ = std::min(at_ + end.size(), text_.size());
+    while (is_long && at_ < text_.size() && text_[at_] == quote) ++at_;
+    first_on_line_ = false;
+  }
+
+  /// An escape; where it is the end of a line, all white space after it too.
+  void skip_escape() {
+    const std::size_t next = at_ + 1;
+    if (next >= text_.size() || std::isspace(static_cast<unsigned char>(text_[next])) == 0) {
+      at_ = std::min(at_ + 2, text_.size());
+      return;
+    }
+    at_ = std::min(text_.find_first_not_of(" \t\r\n", next), text_.size());
+    if (at_ < text_.size()) check_character();
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+  bool first_on_line_ = true;
+  std::optional<TomlProblem> problem_;
+};
+
+}  // namespace
+
+std::optional<TomlProblem> guard_toml(std::string_view text) { return Guard(text).run(); }
+
+}  // namespace stiction::scene
