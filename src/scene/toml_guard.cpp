@@ -28,9 +28,8 @@ class Guard {
       } else if (c == '"' || c == '\'') {
         skip_string();
       } else {
-        if (c == '[' && depth_ == 0 && first_on_line_) check_header();
-        if (c == '[' || c == '{') ++depth_;
-        if ((c == ']' || c == '}') && depth_ > 0) --depth_;
+        if (c == '[' && open_.empty() && first_on_line_) check_header();
+        track_brackets();
         if (c != ' ' && c != '\t') first_on_line_ = c == '\n';
         ++at_;
       }
@@ -53,6 +52,14 @@ class Guard {
     const auto c = static_cast<unsigned char>(text_[at_]);
     const bool is_control = (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
     if (is_control || c >= 0x80) report(at_, fmt::format("character 0x{:02x} outside a string", c));
+  }
+
+  void track_brackets() {
+    const char c = text_[at_];
+    if (c == '[' || c == '{') open_ += c;
+    if ((c != ']' && c != '}') || open_.empty()) return;
+    if ((c == ']') != (open_.back() == '[')) report(at_, fmt::format("'{}' closes '{}'", c, open_.back()));
+    open_.pop_back();
   }
 
   /// A header, at its "[", goes on with a key. Its end is left to the parser.
@@ -86,20 +93,18 @@ class Guard {
     first_on_line_ = false;
   }
 
-  /// An escape; where it is the end of a line, all white space after it too.
+  /// A backslash, and all white space where it ends a line; what follows must be ASCII.
   void skip_escape() {
-    const std::size_t next = at_ + 1;
-    if (next >= text_.size() || std::isspace(static_cast<unsigned char>(text_[next])) == 0) {
-      at_ = std::min(at_ + 2, text_.size());
-      return;
-    }
-    at_ = std::min(text_.find_first_not_of(" \t\r\n", next), text_.size());
-    if (at_ < text_.size()) check_character();
+    at_ = std::min(text_.find_first_not_of(" \t\r\n", at_ + 1), text_.size());
+    if (at_ == text_.size()) return;
+    check_character();
+    const bool is_escaped = text_[at_ - 1] == '\\';
+    if (is_escaped) ++at_;
   }
 
   std::string_view text_;
   std::size_t at_ = 0;
-  int depth_ = 0;
+  std::string open_;  // brackets
   bool first_on_line_ = true;
   std::optional<TomlProblem> problem_;
 };

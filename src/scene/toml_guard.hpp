@@ -1,5 +1,6 @@
 // What toml++ must not be shown. Version 3.3 runs into undefined behaviour (or an assertion) on some malformed text
-// outside strings: non-ASCII characters, and table headers without a key. Both are errors in TOML 1.0.
+// outside strings: non-ASCII characters, table headers without a key, brackets that close another kind. All are errors
+// in TOML 1.0.
 #pragma once
 
 #include <optional>

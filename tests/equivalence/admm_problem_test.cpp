@@ -73,9 +73,9 @@ FrictionProblem random_problem(unsigned seed) {
 
 SolverOptions to_convergence() {
   SolverOptions options;
-  options.tolerance = 1e-14;
-  options.admm_iterations = 20000;
-  options.gauss_seidel_iterations = 5;
+  options.tolerance = 0;  // jammed nodes build up force while velocities hardly move
+  options.admm_iterations = 300;
+  options.gauss_seidel_iterations = 50;
   options.sleeping = false;
   return options;
 }
@@ -88,10 +88,11 @@ TEST(AdmmOnStoredProblems, ThirtyRandomProblemsReachTheResidual) {
     save_problem(path, random_problem(seed));
     const FrictionProblem problem = load_problem(path);
     EXPECT_LE(3.0 * static_cast<double>(problem.contact_count()) / static_cast<double>(problem.A.rows()), 1.0);
-    const ProblemSolution solution = solve_admm(problem, to_convergence(), 0.01);
-    EXPECT_LT(coulomb_error(problem, solution.r), 1e-8)
-        << "seed " << seed << ", " << problem.contact_count() << " contacts, " << solution.report.iterations
-        << " iterations, delta " << solution.report.residual;
+    double error = 1;
+    SolverOptions options = to_convergence();
+    for (options.admm_iterations = 100; error > 1e-8 && options.admm_iterations <= 6400; options.admm_iterations *= 4)
+      error = coulomb_error(problem, solve_admm(problem, options, 0.01).r);
+    EXPECT_LT(error, 1e-8) << "seed " << seed << ", " << problem.contact_count() << " contacts";
   }
   std::filesystem::remove_all(folder);
 }

@@ -53,6 +53,7 @@ const std::vector<Broken> by_hand = {
     {"[[rod]]\n\x01", 2, {"TOML syntax"}},
     {"[[rod]]\n[\x1brod]", 2, {"TOML syntax"}},
     {"[[rod]]\nradius = 0.1\n[\nfps = 3]\n\n\n", 3, {"TOML syntax", "key in a table header"}},
+    {"[[rod]]\nnodes = [[0, 0, 0], [\n1, }]", 3, {"TOML syntax", "'}' closes '['"}},
     {"[[rod]]\nradius = 0.1\n[[ = ]]", 3, {"TOML syntax", "key in a table header"}},
     {"# \xc3\xa4\nname = '\xc3\xa4'\n[[rod]]\nl\xc3\xa4nge = 1", 4, {"TOML syntax: character 0xc3 outside"}},
     {"[[rod]]\nname = \"\xff\xfe\"", 2, {"TOML syntax"}},

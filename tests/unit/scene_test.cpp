@@ -81,6 +81,7 @@ gust_period = 3
 gust_wavelength = 4
 [solver]
 newton_iterations = 3
+predictor_iterations = 4
 admm_iterations = 50
 gauss_seidel_iterations = 6
 tolerance = 1e-6
@@ -128,6 +129,7 @@ curve_color = [0.1, 0.2, 0.3]
   EXPECT_EQ(scene.world.gust_period, 3);
   EXPECT_EQ(scene.world.gust_wavelength, 4);
   EXPECT_EQ(scene.solver.newton_iterations, 3);
+  EXPECT_EQ(scene.solver.predictor_iterations, 4);
   EXPECT_EQ(scene.solver.admm_iterations, 50);
   EXPECT_EQ(scene.solver.gauss_seidel_iterations, 6);
   EXPECT_EQ(scene.solver.tolerance, 1e-6);

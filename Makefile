@@ -1,0 +1,47 @@
+# make demo | test | build: each installs the packages it needs, configures, builds, then runs. See README.md.
+STICTION_ARCH ?= native
+JOBS ?= $(shell nproc)
+OUT ?= out/hairy_ball
+
+.PHONY: build demo test check asan tsan fuzz clean
+
+build: build/build.ninja
+	@cmake --build build -j $(JOBS)
+
+# Configures once; the packages are looked at again only when the list or the build's own files change.
+build/build.ninja: CMakeLists.txt tests/CMakeLists.txt CMakePresets.json scripts/install_packages.sh
+	@scripts/install_packages.sh
+	@cmake --preset release -DSTICTION_ARCH=$(STICTION_ARCH) > /dev/null
+	@touch $@
+
+# Simulates 500 hairs on a turning ball for two seconds and renders the last frame. Stopped half-way, it goes on.
+demo: build
+	@build/stiction run examples/hairy_ball.toml -o $(OUT) --resume
+	@build/stiction render $(OUT) -o $(OUT)/frames --last
+	@echo
+	@echo "The last frame is in $(OUT)/frames; the whole simulation opens in ParaView: $(OUT)/cache.xdmf"
+	@echo "Next: build/stiction render $(OUT) -o $(OUT)/film --mp4    a film"
+	@echo "      build/stiction list                                 more scenes"
+	@echo "      build/stiction run examples/first_scene.toml -o out/first --set groom.0.strands=1000"
+
+test: build
+	@ctest --test-dir build --output-on-failure -j $(JOBS)
+
+# Formatting and static analysis of every source file.
+check: build
+	@scripts/check_sources.sh
+
+# The unit tests under sanitizers.
+asan tsan:
+	@scripts/install_packages.sh
+	@cmake --preset $@ -DSTICTION_ARCH=$(STICTION_ARCH) > /dev/null
+	@cmake --build build-$@ -j $(JOBS) --target test_unit
+	@ctest --test-dir build-$@ --output-on-failure -j $(JOBS) -L '^unit$$'
+
+fuzz:
+	@scripts/install_packages.sh
+	@cmake --preset fuzz > /dev/null
+	@cmake --build build-fuzz -j $(JOBS)
+
+clean:
+	@rm -rf build build-* out
