@@ -141,7 +141,6 @@ struct Rods {
   std::string root_attach;         ///< collider that a pinned or clamped root follows; empty: the world
   std::string tip_attach;
   Vec3 initial_velocity = Vec3::Zero();  ///< m/s
-  bool full_hessian = false;       ///< projected exact bending Hessian in place of Gauss-Newton
   std::vector<NodeForce> forces;
   std::vector<PointMass> point_masses;
 };

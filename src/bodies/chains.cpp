@@ -7,47 +7,19 @@
 
 namespace stiction {
 
-namespace {
-
-const std::vector<Vec3>& rest_of(const Strand& s) { return s.rest_nodes.empty() ? s.nodes : s.rest_nodes; }
-double radius_of(const Chains& chains, const Strand& s) { return s.radius > 0 ? s.radius : chains.radius; }
-
-StrandBodySpec spec_of(const Chains& chains, int root_collider, int tip_collider) {
-  StrandBodySpec spec;
-  for (const Strand& s : chains.strands) {
-    const auto& rest = rest_of(s);
-    spec.node_counts.push_back(static_cast<int>(s.nodes.size()));
-    auto& lengths = spec.rest_lengths.emplace_back();
-    for (std::size_t j = 0; j + 1 < rest.size(); ++j) lengths.push_back((rest[j + 1] - rest[j]).norm());
-    spec.line_density.push_back(chains.density * std::numbers::pi * radius_of(chains, s) * radius_of(chains, s));
-  }
-  spec.drag = chains.drag;
-  spec.root = chains.root;
-  spec.tip = chains.tip;
-  spec.root_collider = root_collider;
-  spec.tip_collider = tip_collider;
-  spec.forces = chains.forces;
-  spec.point_masses = chains.point_masses;
-  return spec;
-}
-
-std::vector<std::vector<Vec3>> initial_of(std::span<const Strand> strands) {
-  std::vector<std::vector<Vec3>> initial;
-  for (const Strand& s : strands) initial.push_back(s.nodes);
-  return initial;
-}
-
-}  // namespace
-
 ChainsBody::ChainsBody(const Chains& chains, Nodes& nodes, int root_collider, int tip_collider)
-    : StrandBody(spec_of(chains, root_collider, tip_collider), nodes, initial_of(chains.strands)),
+    : StrandBody(strand_spec(chains, root_collider, tip_collider,
+                             [&](const Strand& s) {
+                               return std::numbers::pi * radius_of(chains, s) * radius_of(chains, s);
+                             }),
+                 nodes),
       damping_(chains.damping) {
   name = chains.name;
   for (auto* a : {&stretch_k_, &strain_eff_, &bend_k_, &psi_rest_, &psi_eff_})
     a->assign(layout_.pack_count(), PackD(0.0));
   for (int s = 0; s < component_count; ++s) {
     const auto [batch, lane] = place_of(s);
-    const auto& rest = rest_of(chains.strands[s]);
+    const auto& rest = rest_nodes_of(chains.strands[s]);
     const double r2 = radius_of(chains, chains.strands[s]) * radius_of(chains, chains.strands[s]);
     const double section = std::numbers::pi * r2, bending = chains.bend_modulus * section * r2 / 4;
     for (std::size_t j = 0; j + 1 < rest.size(); ++j) {
@@ -59,7 +31,6 @@ ChainsBody::ChainsBody(const Chains& chains, Nodes& nodes, int root_collider, in
       bend_k_[pack].set(lane, bending / (0.5 * (rest_length_[pack][lane] + rest_length_[pack - 1][lane])));
     }
   }
-  set_initial_velocity(nodes, chains.initial_velocity);
 }
 
 namespace {

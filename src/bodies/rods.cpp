@@ -39,37 +39,11 @@ std::vector<V3<double>> tangents_of(std::span<const Vec3> x) {
   return t;
 }
 
-const std::vector<Vec3>& rest_of(const Strand& s) { return s.rest_nodes.empty() ? s.nodes : s.rest_nodes; }
-
-double first_half_axis(const Rods& rods, const Strand& s) { return s.radius > 0 ? s.radius : rods.radius; }
 double second_half_axis(const Rods& rods, const Strand& s) {
-  return rods.radius_b > 0 ? rods.radius_b * first_half_axis(rods, s) / rods.radius : first_half_axis(rods, s);
+  return rods.radius_b > 0 ? rods.radius_b * radius_of(rods, s) / rods.radius : radius_of(rods, s);
 }
-
-StrandBodySpec spec_of(const Rods& rods, int root_collider, int tip_collider) {
-  StrandBodySpec spec;
-  for (const Strand& s : rods.strands) {
-    const auto& rest = rest_of(s);
-    spec.node_counts.push_back(static_cast<int>(s.nodes.size()));
-    auto& lengths = spec.rest_lengths.emplace_back();
-    for (std::size_t j = 0; j + 1 < rest.size(); ++j) lengths.push_back((rest[j + 1] - rest[j]).norm());
-    const double section = std::numbers::pi * first_half_axis(rods, s) * second_half_axis(rods, s);
-    spec.line_density.push_back(rods.density * section);
-  }
-  spec.drag = rods.drag;
-  spec.root = rods.root;
-  spec.tip = rods.tip;
-  spec.root_collider = root_collider;
-  spec.tip_collider = tip_collider;
-  spec.forces = rods.forces;
-  spec.point_masses = rods.point_masses;
-  return spec;
-}
-
-std::vector<std::vector<Vec3>> initial_of(std::span<const Strand> strands) {
-  std::vector<std::vector<Vec3>> initial;
-  for (const Strand& s : strands) initial.push_back(s.nodes);
-  return initial;
+double section_of(const Rods& rods, const Strand& s) {
+  return std::numbers::pi * radius_of(rods, s) * second_half_axis(rods, s);
 }
 
 }  // namespace
@@ -90,7 +64,8 @@ struct RodsBody::Frames {
 };
 
 RodsBody::RodsBody(const Rods& rods, Nodes& nodes, int root_collider, int tip_collider)
-    : StrandBody(spec_of(rods, root_collider, tip_collider), nodes, initial_of(rods.strands)),
+    : StrandBody(strand_spec(rods, root_collider, tip_collider, [&](const Strand& s) { return section_of(rods, s); }),
+                 nodes),
       damping_(rods.damping),
       quasistatic_(rods.twist == Twist::quasistatic) {
   name = rods.name;
@@ -106,8 +81,7 @@ RodsBody::RodsBody(const Rods& rods, Nodes& nodes, int root_collider, int tip_co
   idle.m_ref = PackD(0.0);
   vertices_.assign(packs, idle);
   set_rest_shape(rods);
-  clamp_edges(rods, nodes, root_collider, tip_collider);
-  set_initial_velocity(nodes, rods.initial_velocity);
+  clamp_edges(rods, root_collider, tip_collider);
 }
 
 void RodsBody::set_rest_shape(const Rods& rods) {
@@ -115,14 +89,14 @@ void RodsBody::set_rest_shape(const Rods& rods) {
   for (int s = 0; s < component_count; ++s) {
     const Strand& strand = rods.strands[s];
     const auto [batch, lane] = place_of(s);
-    const double a = first_half_axis(rods, strand), b = second_half_axis(rods, strand);
-    const double section = std::numbers::pi * a * b;
+    const double a = radius_of(rods, strand), b = second_half_axis(rods, strand);
+    const double section = section_of(rods, strand);
     // The first half axis lies along m1; kappa1 bends about m2, against I = pi a³ b / 4.
     const double bend_1 = rods.bend_modulus * section * a * a / 4, bend_2 = rods.bend_modulus * section * b * b / 4;
     const double shear = rods.bend_modulus / (2 * (1 + rods.poisson));
     const double torsion = shear * std::numbers::pi * a * a * a * b * b * b / (a * a + b * b);  // Saint-Venant
 
-    const auto t_rest = tangents_of(rest_of(strand)), t_initial = tangents_of(strand.nodes);
+    const auto t_rest = tangents_of(rest_nodes_of(strand)), t_initial = tangents_of(strand.nodes);
     const V3<double> first_rest = any_normal(t_rest[0]);
     const auto d_rest = bishop_directors(t_rest, first_rest);
     const auto d_initial = bishop_directors(t_initial, parallel_transport(first_rest, t_rest[0], t_initial[0]));
@@ -151,7 +125,7 @@ void RodsBody::set_rest_shape(const Rods& rods) {
   }
 }
 
-void RodsBody::clamp_edges(const Rods& rods, const Nodes&, int root_collider, int tip_collider) {
+void RodsBody::clamp_edges(const Rods& rods, int root_collider, int tip_collider) {
   const auto clamp = [&](int s, int edge, int collider) {
     const auto [batch, lane] = place_of(s);
     const V3<double> m1 = lane_of(director_[batch->first + edge], lane);

@@ -46,7 +46,7 @@ class RodsBody final : public StrandBody<4, 10> {
   struct Frames;
 
   void set_rest_shape(const Rods& rods);
-  void clamp_edges(const Rods& rods, const Nodes& nodes, int root_collider, int tip_collider);
+  void clamp_edges(const Rods& rods, int root_collider, int tip_collider);
   void strains_at_start(const Nodes& nodes, const StrandBatch& batch);
   PackD vertex_strains(const StrandBatch& batch, int i, const Frames& frames, PackD* strain, PackD (*grad)[11]) const;
 

@@ -5,6 +5,7 @@
 #include <Eigen/Eigenvalues>
 #include <atomic>
 #include <numbers>
+#include <numeric>
 
 #include "scene/motion.hpp"
 
@@ -33,14 +34,14 @@ Vec3 wind_at(const WorldOptions& world, const Vec3& x, double time) {
 }
 
 template <int D, int HB>
-StrandBody<D, HB>::StrandBody(const StrandBodySpec& spec, Nodes& nodes, std::span<const std::vector<Vec3>> initial)
-    : spec_(spec) {
-  int total = 0;
-  for (const int n : spec.node_counts) total += n;
+StrandBody<D, HB>::StrandBody(const StrandBodySpec& spec, Nodes& nodes) {
+  std::vector<int> node_counts;
+  for (const auto& strand : spec.initial) node_counts.push_back(static_cast<int>(strand.size()));
+  const int total = std::accumulate(node_counts.begin(), node_counts.end(), 0);
   first_node = nodes.append(total);
   node_count = total;
-  component_count = static_cast<int>(spec.node_counts.size());
-  layout_ = StrandLayout(spec.node_counts, first_node);
+  component_count = static_cast<int>(node_counts.size());
+  layout_ = StrandLayout(node_counts, first_node);
 
   const std::size_t row_packs = static_cast<std::size_t>(layout_.pack_count()) * D;
   for (auto* a : {&mass_, &iterate_, &solution_, &minus_g_}) a->assign(row_packs, PackD(0.0));
@@ -61,7 +62,7 @@ StrandBody<D, HB>::StrandBody(const StrandBodySpec& spec, Nodes& nodes, std::spa
     const int first = layout_.first_node(s), count = layout_.node_count(s);
     const auto [batch, lane] = place_of(s);
     for (int i = 0; i < count; ++i) {
-      nodes.x[first + i] = initial[s][i];
+      nodes.x[first + i] = spec.initial[s][i];
       const double before = i > 0 ? spec.rest_lengths[s][i - 1] : 0.0;
       const double after = i + 1 < count ? spec.rest_lengths[s][i] : 0.0;
       const double share = 0.5 * (before + after);
@@ -100,8 +101,8 @@ StrandBody<D, HB>::StrandBody(const StrandBodySpec& spec, Nodes& nodes, std::spa
     fix_end(s, spec.root, true);
     fix_end(s, spec.tip, false);
   }
-  spec_.forces = {};
-  spec_.point_masses = {};
+  for (int node = first_node; node < first_node + total; ++node)
+    if (!nodes.fixed[node]) nodes.v[node] = spec.initial_velocity;
 }
 
 template <int D, int HB>
@@ -113,12 +114,6 @@ template <int D, int HB>
 void StrandBody<D, HB>::fix_row(int strand, int i, int a) {
   const auto [batch, lane] = place_of(strand);
   free_[(batch->first + i) * D + a].set(lane, 0.0);
-}
-
-template <int D, int HB>
-void StrandBody<D, HB>::set_initial_velocity(Nodes& nodes, const Vec3& v) const {
-  for (int node = first_node; node < first_node + node_count; ++node)
-    if (!nodes.fixed[node]) nodes.v[node] = v;
 }
 
 template <int D, int HB>

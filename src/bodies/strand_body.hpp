@@ -10,21 +10,10 @@
 
 #include "bodies/body.hpp"
 #include "bodies/strand_layout.hpp"
+#include "bodies/strand_spec.hpp"
 #include "linear/banded_cholesky.hpp"
 
 namespace stiction {
-
-/// The description that both kinds of strand body share.
-struct StrandBodySpec {
-  std::vector<int> node_counts;
-  std::vector<std::vector<double>> rest_lengths;  ///< a value an edge, m
-  std::vector<double> line_density;               ///< a value a strand, kg/m
-  double drag = 0;                                ///< kg/(m s)
-  End root = End::free, tip = End::free;
-  int root_collider = -1, tip_collider = -1;      ///< index, or -1 for the world
-  std::span<const NodeForce> forces;
-  std::span<const PointMass> point_masses;
-};
 
 template <int D, int HB>
 class StrandBody : public Body {
@@ -47,7 +36,7 @@ class StrandBody : public Body {
   const Vec3& tip_reaction(int strand) const { return reactions_[2 * strand + 1]; }
 
  protected:
-  StrandBody(const StrandBodySpec& spec, Nodes& nodes, std::span<const std::vector<Vec3>> initial);
+  StrandBody(const StrandBodySpec& spec, Nodes& nodes);
 
   /// Adds the elastic gradient (times dt) to g and, where A is given, the Hessian (times dt²) to it, for one batch
   /// at positions x; returns the elastic energy of each lane.
@@ -63,14 +52,12 @@ class StrandBody : public Body {
     return {a.data() + static_cast<std::size_t>(batch.first) * D * (HB + 1), batch.nodes * D};
   }
   void fix_row(int strand, int i, int a);
-  void set_initial_velocity(Nodes& nodes, const Vec3& v) const;
   /// Calls f(batch) for all batches in parallel; batches do not share data.
   void for_each_batch(const std::function<void(const StrandBatch&)>& f) const;
   /// The batch and lane of a strand.
   std::pair<const StrandBatch*, int> place_of(int strand) const;
 
   StrandLayout layout_;
-  StrandBodySpec spec_;
   StepContext context_;
   AlignedVector<PackD> mass_;      // diagonal of M, a row
   AlignedVector<PackD> iterate_;   // v_k, a row

@@ -97,9 +97,6 @@ void add_rod_fields(SectionBuilder<T>& s, const Condition& condition = {}) {
       .only_where(condition.key, condition.values)
       .add("twist", "Twist with inertia, or in equilibrium at every step.",
            [](T& t) { return choice(t.rods.twist, twist_names); })
-      .only_where(condition.key, condition.values)
-      .add("full_hessian", "Projected exact bending Hessian in place of Gauss-Newton.",
-           [](T& t) { return &t.rods.full_hessian; })
       .only_where(condition.key, condition.values);
 }
 

@@ -231,7 +231,6 @@ root = "pinned"
 root_attach = "hand"
 tip = "clamped"
 initial_velocity = [0, 1, 0]
-full_hessian = true
 forces = [{node = 2, force = [0, 0, 1]}, {strand = 0, node = -3, keys = [[0, 0, 0, 0], [1, 0, 0, 5]]}]
 point_masses = [{strand = 0, node = -1, mass = 0.2}]
 [[friction]]
@@ -255,7 +254,6 @@ friction = 0.9
   EXPECT_EQ(rope.tip, End::clamped);
   EXPECT_EQ(rope.root_attach, "hand");
   EXPECT_EQ(rope.initial_velocity, Vec3(0, 1, 0));
-  EXPECT_TRUE(rope.full_hessian);
   ASSERT_EQ(rope.strands.size(), 1u);
   EXPECT_EQ(rope.strands[0].nodes[3], Vec3(3, 1, 0));
   ASSERT_EQ(rope.strands[0].rest_nodes.size(), 5u);
