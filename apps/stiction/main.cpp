@@ -1,14 +1,14 @@
 // stiction: the command line. Each subcommand is a file of its own.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "commands.hpp"
 #include "io/output_folder.hpp"
 #include "stiction/scene_file.hpp"
-#include "stiction/simulation.hpp"
 
-int main(int argc, char** argv) {
+namespace {
+
+int run_program(int argc, char** argv) {
   using namespace stiction;
   CLI::App app{"Simulates hair, cloth and soft bodies in frictional contact."};
   app.require_subcommand(1);
@@ -24,17 +24,24 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kDone : kBadInput;
   } catch (const SceneError& e) {
-    fmt::print(stderr, "{}\n", e.what());
+    std::fprintf(stderr, "%s\n", e.what());
     return kBadInput;
   } catch (const IoError& e) {
-    fmt::print(stderr, "{}\n", e.what());
+    std::fprintf(stderr, "%s\n", e.what());
     return kBadInput;
-  } catch (const SimulationError& e) {
-    fmt::print(stderr, "{}\n", e.what());
-    return kFailed;
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "{}\n", e.what());
-    return kFailed;
   }
   return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run_program(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+  } catch (...) {
+    std::fputs("unknown error\n", stderr);
+  }
+  return stiction::kFailed;
 }

@@ -8,8 +8,8 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <optional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "commands.hpp"
@@ -140,63 +140,83 @@ class ProgressBar {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+// Everything a run writes to, opened and known to be good.
+struct Outputs {
+  fs::path checkpoint;
+  std::string scene_id;
+  JsonLines stats;
+  CacheWriter cache;
+};
+
+Outputs open_outputs(const RunOptions& options, const Simulation& simulation, const std::string& scene_id, int frames,
+                     Totals& totals) {
+  const fs::path out = options.out, checkpoint = out / "checkpoint.h5", stats_path = out / "stats.jsonl";
+  const std::int64_t done_frames = simulation.step_index() / simulation.scene().time.steps_per_frame;
+  prepare_output(out);
+  if (done_frames > 0) {
+    JsonLines stats = JsonLines::resume(stats_path, simulation.step_index());
+    std::istringstream lines(read_file(stats_path));
+    for (std::string line; std::getline(lines, line);) totals.add(nlohmann::json::parse(line));
+    return {checkpoint, scene_id, std::move(stats),
+            CacheWriter::resume(out, simulation.frame_layout(), done_frames + 1)};
+  }
+  write_file_atomically(out / "scene.toml", read_file(options.scene));
+  write_json_atomically(out / "overrides.json", nlohmann::json(options.overrides));
+  Outputs outputs{checkpoint, scene_id, JsonLines(stats_path), CacheWriter(out, simulation.frame_layout(), frames + 1)};
+  outputs.cache.append(simulation.frame());
+  save_checkpoint(checkpoint, simulation.snapshot(), scene_id);
+  return outputs;
+}
+
+// Simulates up to `frames`, a checkpoint a frame. Returns false when interrupted.
+bool simulate(Simulation& simulation, int frames, Outputs& outputs, Totals& totals, bool quiet) {
+  const int steps_per_frame = simulation.scene().time.steps_per_frame;
+  const auto done_frames = static_cast<int>(simulation.step_index() / steps_per_frame);
+  ProgressBar bar(done_frames, frames, quiet);
+  StepReport report;
+  for (int frame = done_frames + 1; frame <= frames; ++frame) {
+    for (int i = 0; i < steps_per_frame; ++i) {
+      report = simulation.step();
+      const nlohmann::json line = to_json(report, simulation);
+      outputs.stats.append(line);
+      totals.add(line);
+    }
+    outputs.cache.append(simulation.frame());
+    save_checkpoint(outputs.checkpoint, simulation.snapshot(), outputs.scene_id);
+    bar.show(frame, report);
+    if (g_interrupted && frame < frames) {
+      fmt::print(stderr, "\ninterrupted after frame {}; continue with --resume\n", frame);
+      return false;
+    }
+  }
+  return true;
+}
+
 int run(const RunOptions& options) {
   std::optional<tbb::global_control> limit;
   if (options.threads > 0) limit.emplace(tbb::global_control::max_allowed_parallelism, options.threads);
 
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is an error like a full disk
   const Scene scene = load_scene(options.scene, options.overrides);
   const int frames = options.frames > 0 ? options.frames : scene.time.frames();
   const std::string scene_id = fingerprint(options);
   Simulation simulation(scene);
-  const fs::path out = options.out;
-  const fs::path checkpoint = out / "checkpoint.h5", stats_path = out / "stats.jsonl";
-
-  // The first frame to simulate: after the checkpoint where there is one to resume from.
-  std::int64_t done_frames = 0;
-  if (options.resume && fs::exists(checkpoint)) {
+  const fs::path out = options.out, checkpoint = out / "checkpoint.h5";
+  if (fs::exists(checkpoint)) {
+    if (!options.resume)
+      throw IoError(out, "holds an earlier run; continue it with --resume, or choose another folder");
     simulation.restore(load_checkpoint(checkpoint, scene_id));
-    done_frames = simulation.step_index() / scene.time.steps_per_frame;
-  } else if (!options.resume && fs::exists(checkpoint)) {
-    throw IoError(out, "holds an earlier run; continue it with --resume, or choose another folder");
   }
-  prepare_output(out);
-
   Totals totals;
-  std::optional<JsonLines> stats;
-  std::optional<CacheWriter> cache;
-  if (done_frames > 0) {
-    stats = JsonLines::resume(stats_path, simulation.step_index());
-    std::istringstream lines(read_file(stats_path));
-    for (std::string line; std::getline(lines, line);) totals.add(nlohmann::json::parse(line));
-    cache = CacheWriter::resume(out, simulation.frame_layout(), done_frames + 1);
-  } else {
-    stats.emplace(stats_path);
-    write_file_atomically(out / "scene.toml", read_file(options.scene));
-    write_json_atomically(out / "overrides.json", nlohmann::json(options.overrides));
-    cache.emplace(out, simulation.frame_layout(), frames + 1);
-    cache->append(simulation.frame());
-    save_checkpoint(checkpoint, simulation.snapshot(), scene_id);
-  }
+  Outputs outputs = open_outputs(options, simulation, scene_id, frames, totals);
 
-  g_interrupted = 0;
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
-  ProgressBar bar(static_cast<int>(done_frames), frames, options.quiet);
-  StepReport report;
-  for (std::int64_t frame = done_frames + 1; frame <= frames; ++frame) {
-    for (int i = 0; i < scene.time.steps_per_frame; ++i) {
-      report = simulation.step();
-      const nlohmann::json line = to_json(report, simulation);
-      stats->append(line);
-      totals.add(line);
-    }
-    cache->append(simulation.frame());
-    save_checkpoint(checkpoint, simulation.snapshot(), scene_id);
-    bar.show(static_cast<int>(frame), report);
-    if (g_interrupted && frame < frames) {
-      fmt::print(stderr, "\ninterrupted after frame {}; continue with --resume\n", frame);
-      return kInterrupted;
-    }
+  try {
+    if (!simulate(simulation, frames, outputs, totals, options.quiet)) return kInterrupted;
+  } catch (const IoError& e) {  // a full disk: what was written before is good
+    fmt::print(stderr, "\n{}; the last checkpoint is kept, continue with --resume\n", e.what());
+    return kFailed;
   }
 
   const nlohmann::json summary{{"scene", scene.name},
@@ -213,9 +233,10 @@ int run(const RunOptions& options) {
                                {"state_hash", fmt::format("{:016x}", simulation.state_hash())}};
   write_json_atomically(out / "summary.json", summary);
   if (!options.quiet) {
-    fmt::print("{} frames in {:.1f} s; {} contacts at most; {} crossings in {} of {} steps; median residual {:.4f} mm\n",
-               frames, totals.t_total_s, totals.contacts_max, totals.crossings, totals.steps_with_crossings,
-               totals.steps, totals.median_residual() * 1e3);
+    fmt::print(
+        "{} frames in {:.1f} s; {} contacts at most; {} crossings in {} of {} steps; median residual {:.4f} mm\n",
+        frames, totals.t_total_s, totals.contacts_max, totals.crossings, totals.steps_with_crossings, totals.steps,
+        totals.median_residual() * 1e3);
     fmt::print("{}\n", (out / "cache.xdmf").string());
   }
   return kDone;

@@ -23,19 +23,19 @@ struct WorldOptions {
   double gust_wavelength = 1.0;  ///< m
 };
 
-enum class FinalVelocity { p, v };         // D20 6.2.7
+enum class FinalVelocity { p, v };          // D20 6.2.7
 enum class Precision { single_, double_ };  // scalar of the contact projection
 
 struct SolverOptions {
-  int newton_iterations = 2;         ///< N_PN
-  int predictor_iterations = 3;      ///< Newton iterations without contacts before these
-  int admm_iterations = 25;          ///< N_ADMM
-  int gauss_seidel_iterations = 5;   ///< N_GS
-  double tolerance = 1e-5;           ///< ε∞, m
-  int ccd_interval = 5;              ///< ADMM iterations between two continuous detections (D20 6.2.3)
-  int repair_passes = 3;             ///< detect-and-project rounds on the final velocity
-  double weight_sigma = 0.001;       ///< σ of W (D20 6.2.6)
-  double weight_beta = 25.0;         ///< β of W (D20 6.2.6)
+  int newton_iterations = 2;        ///< N_PN
+  int predictor_iterations = 3;     ///< Newton iterations without contacts before these
+  int admm_iterations = 25;         ///< N_ADMM
+  int gauss_seidel_iterations = 5;  ///< N_GS
+  double tolerance = 1e-5;          ///< ε∞, m
+  int ccd_interval = 5;             ///< ADMM iterations between two continuous detections (D20 6.2.3)
+  int repair_passes = 3;            ///< detect-and-project rounds on the final velocity
+  double weight_sigma = 0.001;      ///< σ of W (D20 6.2.6)
+  double weight_beta = 25.0;        ///< β of W (D20 6.2.6)
   FinalVelocity final_velocity = FinalVelocity::p;
   bool warm_start_forces = true;     ///< start λ from the last step (D20 6.2.2)
   bool accelerated = false;          ///< Nesterov variant with restart (D20 Alg. 4)
@@ -44,7 +44,7 @@ struct SolverOptions {
   int sleeping_sweeps = 10;          ///< Gauss-Seidel sweeps that a sleeping contact sits out
   int stages = 8;                    ///< parallel colours before the sequential rest (D20 6.2.8), at most 64
   Precision precision = Precision::double_;
-  int max_step_halvings = 4;         ///< retries of a failed step at half the time step
+  int max_step_halvings = 4;  ///< retries of a failed step at half the time step
 };
 
 struct ContactOptions {
@@ -86,16 +86,16 @@ enum class ColliderShape {
 struct Collider {
   std::string name;
   ColliderShape shape = ColliderShape::sphere;
-  double radius = 0.1;                        ///< m
-  double length = 1.0;                        ///< m
-  Vec3 half_extents = Vec3::Constant(0.1);    ///< m
-  TriangleMesh mesh;                          ///< local coordinates, m
+  double radius = 0.1;                           ///< m
+  double length = 1.0;                           ///< m
+  Vec3 half_extents = Vec3::Constant(0.1);       ///< m
+  TriangleMesh mesh;                             ///< local coordinates, m
   std::vector<std::vector<Vec3>> mesh_sequence;  ///< vertices per sample, same topology as `mesh`
-  double sequence_fps = 24.0;                 ///< samples a second of mesh_sequence, 1/s
-  double thickness = 0.0;                     ///< added to the surface of a mesh, m
-  double friction = 0.5;                      ///< μ of this body
+  double sequence_fps = 24.0;                    ///< samples a second of mesh_sequence, 1/s
+  double thickness = 0.0;                        ///< added to the surface of a mesh, m
+  double friction = 0.5;                         ///< μ of this body
   bool collides = true;
-  Pose placement;                             ///< applied before the motion: x = motion(placement(x_local))
+  Pose placement;  ///< applied before the motion: x = motion(placement(x_local))
   Motion motion;
 };
 
@@ -118,7 +118,7 @@ struct NodeForce {
 
 struct PointMass {
   int strand = 0;
-  int node = 0;  ///< negative counts from the tip
+  int node = 0;     ///< negative counts from the tip
   double mass = 0;  ///< kg
 };
 
@@ -126,19 +126,19 @@ struct PointMass {
 struct Rods {
   std::string name;
   std::vector<Strand> strands;
-  double radius = 3.7e-5;          ///< first half axis of the section, m
-  double radius_b = 0;             ///< second half axis; 0: circular, m
-  double density = 1300;           ///< kg/m³
-  double stretch_modulus = 1e8;    ///< E_s, Pa
-  double bend_modulus = 4e9;       ///< E_b, Pa
-  double poisson = 0.48;           ///< ν
-  double damping = 1e-3;           ///< ξ, s
-  double drag = 0.0;               ///< air drag per length and relative velocity, kg/(m s)
-  double friction = 0.2;           ///< μ of this body
+  double radius = 3.7e-5;        ///< first half axis of the section, m
+  double radius_b = 0;           ///< second half axis; 0: circular, m
+  double density = 1300;         ///< kg/m³
+  double stretch_modulus = 1e8;  ///< E_s, Pa
+  double bend_modulus = 4e9;     ///< E_b, Pa
+  double poisson = 0.48;         ///< ν
+  double damping = 1e-3;         ///< ξ, s
+  double drag = 0.0;             ///< air drag per length and relative velocity, kg/(m s)
+  double friction = 0.2;         ///< μ of this body
   Twist twist = Twist::dynamic;
   End root = End::clamped;
   End tip = End::free;
-  std::string root_attach;         ///< collider that a pinned or clamped root follows; empty: the world
+  std::string root_attach;  ///< collider that a pinned or clamped root follows; empty: the world
   std::string tip_attach;
   Vec3 initial_velocity = Vec3::Zero();  ///< m/s
   std::vector<NodeForce> forces;
@@ -149,14 +149,14 @@ struct Rods {
 struct Chains {
   std::string name;
   std::vector<Strand> strands;
-  double radius = 1e-3;            ///< m
-  double density = 1300;           ///< kg/m³
-  double stretch_modulus = 1e7;    ///< Pa
-  double bend_modulus = 1e7;       ///< Pa
-  double damping = 1e-3;           ///< ξ, s
-  double drag = 0.0;               ///< kg/(m s)
-  double friction = 0.3;           ///< μ
-  End root = End::free;            ///< free or pinned
+  double radius = 1e-3;          ///< m
+  double density = 1300;         ///< kg/m³
+  double stretch_modulus = 1e7;  ///< Pa
+  double bend_modulus = 1e7;     ///< Pa
+  double damping = 1e-3;         ///< ξ, s
+  double drag = 0.0;             ///< kg/(m s)
+  double friction = 0.3;         ///< μ
+  End root = End::free;          ///< free or pinned
   End tip = End::free;
   std::string root_attach;
   std::string tip_attach;
@@ -173,12 +173,12 @@ struct FrictionPair {
 
 struct RenderOptions {
   int width = 1280, height = 720;
-  int samples = 32;             ///< rays a pixel
-  bool frame_scene = true;      ///< place the camera so that everything fits
-  Vec3 eye = {0.5, -0.8, 0.4};  ///< m
-  Vec3 target = Vec3::Zero();   ///< m
-  double field_of_view = 30;    ///< vertical, degrees
-  bool ground = true;           ///< draw a ground under the lowest point where the scene has no plane
+  int samples = 32;                       ///< rays a pixel
+  bool frame_scene = true;                ///< place the camera so that everything fits
+  Vec3 eye = {0.5, -0.8, 0.4};            ///< m
+  Vec3 target = Vec3::Zero();             ///< m
+  double field_of_view = 30;              ///< vertical, degrees
+  bool ground = true;                     ///< draw a ground under the lowest point where the scene has no plane
   Vec3 curve_color = {0.36, 0.21, 0.11};  ///< linear RGB
 };
 

@@ -33,7 +33,7 @@ class Simulation {
   StepReport step();
 
   const Scene& scene() const;
-  double time() const;           ///< s
+  double time() const;              ///< s
   std::int64_t step_index() const;  ///< steps done
 
   std::span<const Vec3> positions() const;   ///< m

@@ -18,8 +18,8 @@ namespace stiction {
 
 /// What a body needs to know of the step at hand.
 struct StepContext {
-  double dt = 0;                    ///< s
-  double time_end = 0;              ///< time at the end of the step, s
+  double dt = 0;        ///< s
+  double time_end = 0;  ///< time at the end of the step, s
   const WorldOptions* world = nullptr;
   std::span<const Pose> displacement;  ///< of each collider, from time zero to time_end
 };

@@ -8,11 +8,10 @@
 namespace stiction {
 
 ChainsBody::ChainsBody(const Chains& chains, Nodes& nodes, int root_collider, int tip_collider)
-    : StrandBody(strand_spec(chains, root_collider, tip_collider,
-                             [&](const Strand& s) {
-                               return std::numbers::pi * radius_of(chains, s) * radius_of(chains, s);
-                             }),
-                 nodes),
+    : StrandBody(
+          strand_spec(chains, root_collider, tip_collider,
+                      [&](const Strand& s) { return std::numbers::pi * radius_of(chains, s) * radius_of(chains, s); }),
+          nodes),
       damping_(chains.damping) {
   name = chains.name;
   for (auto* a : {&stretch_k_, &strain_eff_, &bend_k_, &psi_rest_, &psi_eff_})
@@ -54,7 +53,8 @@ void ChainsBody::begin_elastic(const StepContext& context, const Nodes& nodes, s
   for_each_batch([&](const StrandBatch& batch) {
     thread_local AlignedVector<V3<PackD>> x;
     x.resize(std::max<std::size_t>(x.size(), batch.nodes));
-    layout_.gather(batch, [&](int node) { return nodes.x[node]; }, x.data());
+    layout_.gather(
+        batch, [&](int node) { return nodes.x[node]; }, x.data());
     const PackD ratio(damping_ / context.dt), share = PackD(1.0) / (PackD(1.0) + ratio);
     for (int j = 0; j + 1 < batch.nodes; ++j) {
       const int pack = batch.first + j;
@@ -72,8 +72,7 @@ PackD ChainsBody::add_elastic(const StrandBatch& batch, const V3<PackD>* x, Pack
   PackD energy(0.0);
   for (int j = 0; j + 1 < batch.nodes; ++j) {
     const int pack = batch.first + j;
-    const Stretch<PackD> s =
-        stretch(x[j + 1] - x[j], rest_length_[pack], damped * stretch_k_[pack], strain_eff_[pack]);
+    const Stretch<PackD> s = stretch(x[j + 1] - x[j], rest_length_[pack], damped * stretch_k_[pack], strain_eff_[pack]);
     const PackD strain = s.length / rest_length_[pack] - one;
     energy += half * stretch_k_[pack] * rest_length_[pack] * strain * strain;
     for (int a = 0; a < 3; ++a) {
@@ -111,8 +110,7 @@ PackD ChainsBody::add_elastic(const StrandBatch& batch, const V3<PackD>* x, Pack
       g[base + a] += dt_pack * k * alpha * dot(bend.kb, J[a]);
       if (!A) continue;
       for (int b = 0; b <= a; ++b)
-        A->entry(base + a, a - b) +=
-            k_dt2 * (positive * dot(J[a], J[b]) + (one - positive) * grad_a * dot(axis, J[b]));
+        A->entry(base + a, a - b) += k_dt2 * (positive * dot(J[a], J[b]) + (one - positive) * grad_a * dot(axis, J[b]));
     }
   });
   return energy;

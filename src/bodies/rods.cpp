@@ -199,7 +199,8 @@ void RodsBody::strains_at_start(const Nodes& nodes, const StrandBatch& batch) {
   thread_local Frames frames;
   thread_local AlignedVector<V3<PackD>> x;
   x.resize(std::max<std::size_t>(x.size(), batch.nodes));
-  layout_.gather(batch, [&](int node) { return nodes.x[node]; }, x.data());
+  layout_.gather(
+      batch, [&](int node) { return nodes.x[node]; }, x.data());
   const int edges = batch.nodes - 1;
   carry_frames(
       x.data(), edges, &tangent_[batch.first], &director_[batch.first], [&](int j) { return theta_[batch.first + j]; },
@@ -210,8 +211,8 @@ void RodsBody::strains_at_start(const Nodes& nodes, const StrandBatch& batch) {
     strain_eff_[batch.first + j] = ratio * share * strain;
     if (j == 0) continue;
     Vertex& vertex = vertices_[batch.first + j];
-    const RodStrains<PackD> s = rod_strains(frames.material[j - 1], frames.length[j - 1], frames.material[j],
-                                            frames.length[j]);
+    const RodStrains<PackD> s =
+        rod_strains(frames.material[j - 1], frames.length[j - 1], frames.material[j], frames.length[j]);
     const PackD m = theta_[batch.first + j] - theta_[batch.first + j - 1] + vertex.m_ref;
     const PackD now[3] = {s.kappa1, s.kappa2, m};
     for (int k = 0; k < 3; ++k) vertex.effective[k] = share * (vertex.rest[k] + ratio * now[k]);
@@ -231,8 +232,7 @@ PackD RodsBody::add_elastic(const StrandBatch& batch, const V3<PackD>* x, PackD*
   PackD energy(0.0);
   for (int j = 0; j < edges; ++j) {
     const int pack = batch.first + j;
-    const Stretch<PackD> s =
-        stretch(x[j + 1] - x[j], rest_length_[pack], damped * stretch_k_[pack], strain_eff_[pack]);
+    const Stretch<PackD> s = stretch(x[j + 1] - x[j], rest_length_[pack], damped * stretch_k_[pack], strain_eff_[pack]);
     const PackD strain = s.length / rest_length_[pack] - PackD(1.0);
     energy += PackD(0.5) * stretch_k_[pack] * rest_length_[pack] * strain * strain;
     for (int a = 0; a < 3; ++a) {
@@ -288,7 +288,8 @@ void RodsBody::end_step(const Nodes& nodes, std::span<const Vec3> v) {
     thread_local Frames frames;
     thread_local AlignedVector<V3<PackD>> x;
     x.resize(std::max<std::size_t>(x.size(), batch.nodes));
-    layout_.gather(batch, [&](int node) -> Vec3 { return nodes.x[node] + context_.dt * v[node]; }, x.data());
+    layout_.gather(
+        batch, [&](int node) -> Vec3 { return nodes.x[node] + context_.dt * v[node]; }, x.data());
     const PackD* iterate = rows(iterate_, batch);
     const int edges = batch.nodes - 1;
     carry_frames(

@@ -51,10 +51,10 @@ class RodsBody final : public StrandBody<4, 10> {
   PackD vertex_strains(const StrandBatch& batch, int i, const Frames& frames, PackD* strain, PackD (*grad)[11]) const;
 
   // A value an edge (index batch.first + j).
-  AlignedVector<PackD> stretch_k_;                // E_s S, N; zero where idle
-  AlignedVector<PackD> strain_eff_;               // stretch strain about which the damped spring acts
-  AlignedVector<V3<PackD>> director_, tangent_;   // at the start of the step
-  AlignedVector<PackD> theta_;                    // at the start of the step, rad
+  AlignedVector<PackD> stretch_k_;               // E_s S, N; zero where idle
+  AlignedVector<PackD> strain_eff_;              // stretch strain about which the damped spring acts
+  AlignedVector<V3<PackD>> director_, tangent_;  // at the start of the step
+  AlignedVector<PackD> theta_;                   // at the start of the step, rad
   // A value a vertex (index batch.first + i).
   struct Vertex {
     PackD stiffness[3];  // bend 1, bend 2, twist: N m; zero where idle

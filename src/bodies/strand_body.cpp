@@ -81,8 +81,7 @@ StrandBody<D, HB>::StrandBody(const StrandBodySpec& spec, Nodes& nodes) {
   for (int s = 0; s < component_count; ++s) {
     const auto [batch, lane] = place_of(s);
     for (int i = 0; i < layout_.node_count(s); ++i)
-      for (int a = 0; a < 3; ++a)
-        mass_[(batch->first + i) * D + a].set(lane, nodes.m[layout_.first_node(s) + i]);
+      for (int a = 0; a < 3; ++a) mass_[(batch->first + i) * D + a].set(lane, nodes.m[layout_.first_node(s) + i]);
   }
 
   const auto fix_end = [&](int s, End end, bool at_root) {
@@ -128,8 +127,7 @@ template <int D, int HB>
 void StrandBody<D, HB>::begin_step(const StepContext& context, const Nodes& nodes, std::span<Vec3> v) {
   context_ = context;
   for (const FixedNode& node : fixed_) {
-    const Vec3 target =
-        node.collider < 0 ? node.x_initial : context.displacement[node.collider].apply(node.x_initial);
+    const Vec3 target = node.collider < 0 ? node.x_initial : context.displacement[node.collider].apply(node.x_initial);
     v[node.node] = (target - nodes.x[node.node]) / context.dt;
   }
   for (const ForcedNode& f : forced_) external_[f.node] = Vec3::Zero();
@@ -194,11 +192,13 @@ void StrandBody<D, HB>::assemble(const Nodes& nodes, std::span<const Vec3> v) {
     std::fill_n(A.data, static_cast<std::size_t>(A.rows) * (HB + 1), PackD(0.0));
     std::fill_n(g, A.rows, PackD(0.0));
     V3<PackD>* x = scratch_positions(batch.nodes);
-    layout_.gather(batch, [&](int node) { return v[node]; }, x);
+    layout_.gather(
+        batch, [&](int node) { return v[node]; }, x);
     for (int i = 0; i < batch.nodes; ++i)
       for (int a = 0; a < 3; ++a) iterate[i * D + a] = x[i][a];
     add_external(batch, nodes, v, g, A);
-    layout_.gather(batch, [&](int node) -> Vec3 { return nodes.x[node] + context_.dt * v[node]; }, x);
+    layout_.gather(
+        batch, [&](int node) -> Vec3 { return nodes.x[node] + context_.dt * v[node]; }, x);
     add_elastic(batch, x, g, &A);
     eliminate_fixed(batch, g, A);
     for (int r = 0; r < A.rows; ++r) g[r] = -g[r];
@@ -288,7 +288,8 @@ BodyEnergy StrandBody<D, HB>::measure(const Nodes& nodes, std::span<const Vec3> 
     thread_local AlignedVector<PackD> g;
     g.assign(static_cast<std::size_t>(batch.nodes) * D, PackD(0.0));
     V3<PackD>* x = scratch_positions(batch.nodes);
-    layout_.gather(batch, [&](int node) { return nodes.x[node]; }, x);
+    layout_.gather(
+        batch, [&](int node) { return nodes.x[node]; }, x);
     const PackD energy = add_elastic(batch, x, g.data(), nullptr);
     for (int lane = 0; lane < kLanes; ++lane) {
       const int s = batch.strand[lane];
@@ -301,8 +302,8 @@ BodyEnergy StrandBody<D, HB>::measure(const Nodes& nodes, std::span<const Vec3> 
 
   std::fill(reactions_.begin(), reactions_.end(), Vec3::Zero());
   for (const FixedNode& f : fixed_) {
-    const Vec3 impulse = nodes.m[f.node] * (nodes.v[f.node] - v_start[f.node]) + internal[f.node - first_node] -
-                         contact_impulse[f.node];
+    const Vec3 impulse =
+        nodes.m[f.node] * (nodes.v[f.node] - v_start[f.node]) + internal[f.node - first_node] - contact_impulse[f.node];
     reactions_[2 * f.strand + (f.at_root ? 0 : 1)] +=
         impulse / context_.dt - external_force(nodes, f.node, nodes.v[f.node]);
   }

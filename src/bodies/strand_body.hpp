@@ -59,9 +59,9 @@ class StrandBody : public Body {
 
   StrandLayout layout_;
   StepContext context_;
-  AlignedVector<PackD> mass_;      // diagonal of M, a row
-  AlignedVector<PackD> iterate_;   // v_k, a row
-  AlignedVector<PackD> solution_;  // v of the last solve, a row
+  AlignedVector<PackD> mass_;         // diagonal of M, a row
+  AlignedVector<PackD> iterate_;      // v_k, a row
+  AlignedVector<PackD> solution_;     // v of the last solve, a row
   AlignedVector<PackD> rest_length_;  // an edge; positive also where idle
   AlignedVector<PackD> twist_rate_;   // at the start of the step, an edge; only where D = 4
 
@@ -85,10 +85,10 @@ class StrandBody : public Body {
   AlignedVector<PackD> minus_g_;  // a row
   AlignedVector<PackD> band_, factor_;
   std::vector<FixedNode> fixed_;
-  std::vector<double> drag_;         // kg/s, a node of the body
-  std::vector<Vec3> external_;       // keyframed force, N, a node of the body
+  std::vector<double> drag_;    // kg/s, a node of the body
+  std::vector<Vec3> external_;  // keyframed force, N, a node of the body
   std::vector<ForcedNode> forced_;
-  std::vector<Vec3> reactions_;      // root and tip of each strand
+  std::vector<Vec3> reactions_;             // root and tip of each strand
   std::vector<std::pair<int, int>> place_;  // batch and lane of each strand
 };
 

@@ -15,8 +15,8 @@ struct StrandBodySpec {
   std::vector<double> line_density;               ///< a value a strand, kg/m
   double drag = 0;                                ///< kg/(m s)
   End root = End::free, tip = End::free;
-  int root_collider = -1, tip_collider = -1;      ///< index, or -1 for the world
-  Vec3 initial_velocity = Vec3::Zero();           ///< m/s
+  int root_collider = -1, tip_collider = -1;  ///< index, or -1 for the world
+  Vec3 initial_velocity = Vec3::Zero();       ///< m/s
   std::span<const NodeForce> forces;
   std::span<const PointMass> point_masses;
 };

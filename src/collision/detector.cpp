@@ -15,11 +15,11 @@ namespace stiction {
 namespace {
 
 constexpr std::size_t kCandidatesPerChunk = 2048;
-constexpr double kSlack = 0.25;         // of the expected displacement, its own and the root mean square, added to boxes
-constexpr double kCaughtAgain = 0.25;   // of the radii: distance at which a pair in contact is caught again
-constexpr double kCaughtDeep = 0.5;     // of its distance, where it starts nearer than that
+constexpr double kSlack = 0.25;        // of the expected displacement, its own and the root mean square, added to boxes
+constexpr double kCaughtAgain = 0.25;  // of the radii: distance at which a pair in contact is caught again
+constexpr double kCaughtDeep = 0.5;    // of its distance, where it starts nearer than that
 constexpr std::uint8_t kMaxContacts = 8;  // of one pair in a step
-constexpr double kInterior = 1e-3;      // an edge's contact nearer to its ends than this is its nodes' affair
+constexpr double kInterior = 1e-3;        // an edge's contact nearer to its ends than this is its nodes' affair
 
 bool is_analytic(const Collider& c) {
   return c.collides && c.shape != ColliderShape::locator && c.shape != ColliderShape::mesh;
@@ -170,7 +170,8 @@ void Detector::broad_phase() {
       edge_boxes_[i] = box_of({surface_.edges[i].a, surface_.edges[i].b}, surface_.edges[i].radius);
   });
   edge_tree_.build(edge_boxes_);
-  edge_tree_.self_pairs(edge_boxes_, [&](int i, int j) { return edges_may_touch(i, j); }, edge_pairs_);
+  edge_tree_.self_pairs(
+      edge_boxes_, [&](int i, int j) { return edges_may_touch(i, j); }, edge_pairs_);
 
   point_pairs_.clear();
   if (surface_.triangles.empty()) return;
@@ -183,7 +184,8 @@ void Detector::broad_phase() {
   for (std::size_t i = 0; i < point_boxes_.size(); ++i)
     point_boxes_[i] = box_of({surface_.points[i].node}, surface_.points[i].radius);
   triangle_tree_.build(triangle_boxes_);
-  triangle_tree_.pairs_with(point_boxes_, [&](int p, int t) { return point_may_touch(p, t); }, point_pairs_);
+  triangle_tree_.pairs_with(
+      point_boxes_, [&](int p, int t) { return point_may_touch(p, t); }, point_pairs_);
 }
 
 // Marks the candidates that have a contact already.
@@ -304,8 +306,8 @@ std::vector<Contact> Detector::proximity() {
     const PairGeometry g = edge_geometry(start_of(node));
     if (g.distance > reach(radii)) return;
     edge_known_[i] = 1;
-    found.push_back(pair_contact(ContactKey::make(ContactKey::edge_edge, pair.first, pair.second, 0), node, g.b,
-                                 g.n, radii, friction_(e.body, f.body)));
+    found.push_back(pair_contact(ContactKey::make(ContactKey::edge_edge, pair.first, pair.second, 0), node, g.b, g.n,
+                                 radii, friction_(e.body, f.body)));
   });
   collect(point_pairs_.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
     const auto& pair = point_pairs_[i];
@@ -316,8 +318,8 @@ std::vector<Contact> Detector::proximity() {
     const PairGeometry g = point_geometry(start_of(node));
     if (g.distance > reach(radii)) return;
     point_known_[i] = 1;
-    found.push_back(pair_contact(ContactKey::make(ContactKey::point_triangle, pair.first, pair.second, 0), node,
-                                 g.b, g.n, radii, friction_(p.body, t.body)));
+    found.push_back(pair_contact(ContactKey::make(ContactKey::point_triangle, pair.first, pair.second, 0), node, g.b,
+                                 g.n, radii, friction_(p.body, t.body)));
   });
   collider_proximity(out);
   std::sort(out.begin(), out.end(), [](const Contact& a, const Contact& b) { return a.key < b.key; });
@@ -493,8 +495,8 @@ std::int64_t Detector::crossings(std::span<const Vec3> v) {
     }
     return impact(x_t0, x_t1, 0.0) ? 1 : 0;
   };
-  std::int64_t sum = count_in(edge_pairs_.size(),
-                              [&](std::size_t i) { return passes(edge_nodes(edge_pairs_[i]), edge_edge_impact); });
+  std::int64_t sum =
+      count_in(edge_pairs_.size(), [&](std::size_t i) { return passes(edge_nodes(edge_pairs_[i]), edge_edge_impact); });
   sum += count_in(point_pairs_.size(),
                   [&](std::size_t i) { return passes(point_nodes(point_pairs_[i]), point_triangle_impact); });
   for (std::size_t c = 0; c < colliders_.size(); ++c) {

@@ -4,9 +4,10 @@
 // and the broad phase is redone when an iterate leaves its box. Boxes sweep what is left of the motion after the rigid
 // motion v_ref(x) = V + omega × (x − c) that fits all nodes best: hair on a turning head sweeps little of its own.
 // This is conservative: with M(t) = I + t dt [omega]×, which only stretches, y = M⁻¹ (x(t) − shift) keeps pairs that
-// touch in x within touch in y, and y starts at x_t and moves by M⁻¹ t dt (v − v_ref). A pair is one contact: proximity and continuous
-// detection merge by key. A pair that is in contact already gets another one if it is about to pass through all the
-// same (it slides, and its normal goes stale), found by continuous detection at a fraction of its distance.
+// touch in x within touch in y, and y starts at x_t and moves by M⁻¹ t dt (v − v_ref). A pair is one contact: proximity
+// and continuous detection merge by key. A pair that is in contact already gets another one if it is about to pass
+// through all the same (it slides, and its normal goes stale), found by continuous detection at a fraction of its
+// distance.
 //
 // Normals point from the second primitive to the first as they stood at the start of the step (proximity) or at the
 // time of impact (continuous): the side on which thin things pass is that of the start of the step.
@@ -47,7 +48,7 @@ class Detector {
   double max_penetration(std::span<const Contact> contacts, std::span<const Vec3> v) const;
 
   std::size_t candidate_count() const { return edge_pairs_.size() + point_pairs_.size(); }
-  int broad_phases() const { return broad_phases_; }  ///< in this step
+  int broad_phases() const { return broad_phases_; }            ///< in this step
   std::size_t deep_contacts() const { return deep_contacts_; }  ///< recovery bounded, in this step
 
  private:
@@ -95,9 +96,9 @@ class Detector {
   std::vector<Box> edge_boxes_, point_boxes_, triangle_boxes_;
   Bvh edge_tree_, triangle_tree_;
   std::vector<std::pair<int, int>> edge_pairs_, point_pairs_;
-  std::vector<std::uint8_t> edge_known_, point_known_;                // contacts that a candidate has
+  std::vector<std::uint8_t> edge_known_, point_known_;                    // contacts that a candidate has
   std::vector<std::vector<std::uint8_t>> collider_node_, collider_edge_;  // the same, a collider and primitive
-  std::vector<std::uint64_t> known_keys_;                             // of pairs, sorted
+  std::vector<std::uint64_t> known_keys_;                                 // of pairs, sorted
   std::vector<std::vector<Contact>> chunk_contacts_;
   int broad_phases_ = 0;
   std::size_t deep_contacts_ = 0;

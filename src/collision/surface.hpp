@@ -8,10 +8,10 @@
 namespace stiction {
 
 struct SurfaceEdge {
-  int a, b;              ///< nodes
-  double radius;         ///< m
-  int body;              ///< row of the friction table
-  int strand = -1;       ///< component that excludes its own neighbours; -1: a mesh, which never meets itself
+  int a, b;                     ///< nodes
+  double radius;                ///< m
+  int body;                     ///< row of the friction table
+  int strand = -1;              ///< component that excludes its own neighbours; -1: a mesh, which never meets itself
   double arc_a = 0, arc_b = 0;  ///< rest arc length along the strand, m
 };
 

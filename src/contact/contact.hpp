@@ -36,13 +36,13 @@ struct Contact {
   ContactKey key;
   std::array<std::int32_t, 4> node{kNoNode, kNoNode, kNoNode, kNoNode};
   std::array<double, 4> b{0, 0, 0, 0};
-  Vec3 n = Vec3::UnitZ();                 ///< from B to A
-  double gap = 0;                         ///< h_N at the start of the step, less the radii, m
-  Vec3 surface_velocity = Vec3::Zero();   ///< of an analytic collider at the point, m/s
+  Vec3 n = Vec3::UnitZ();                ///< from B to A
+  double gap = 0;                        ///< h_N at the start of the step, less the radii, m
+  Vec3 surface_velocity = Vec3::Zero();  ///< of an analytic collider at the point, m/s
   double mu = 0;
-  double cohesion = 0;                    ///< attraction, N
-  double rest_distance = 0;               ///< sum of the radii, m
-  double rebound = 0;                     ///< B11's c: normal velocity that an impact leaves with, m/s
+  double cohesion = 0;       ///< attraction, N
+  double rest_distance = 0;  ///< sum of the radii, m
+  double rebound = 0;        ///< B11's c: normal velocity that an impact leaves with, m/s
 };
 
 /// What a sweep of the projection (D20 Alg. 3) reads and writes for one contact: 64 bytes in single precision.
@@ -52,7 +52,7 @@ struct HotContact {
   std::int32_t node[4];
   T b[3];
   T n[3];
-  T k_N;         // normal part of k, m/s; the rest of k is the velocity of kinematic nodes
+  T k_N;  // normal part of k, m/s; the rest of k is the velocity of kinematic nodes
   T r[3];
   T mu;
   T compliance;  // 1/w of the slack degree of freedom, 1/kg

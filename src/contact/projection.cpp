@@ -113,8 +113,8 @@ bool Projection<T>::update(HotContact<T>& c, T threshold2) {
   // u = B p + k (and the slack), then u* without the contact's own force.
   V3<T> u, u_star;
   for (int a = 0; a < 3; ++a) {
-    u[a] = b[0] * node[0]->p[a] + b[1] * node[1]->p[a] + b[2] * node[2]->p[a] + b[3] * node[3]->p[a] +
-           c.k_N * c.n[a] + slack * c.r[a];
+    u[a] = b[0] * node[0]->p[a] + b[1] * node[1]->p[a] + b[2] * node[2]->p[a] + b[3] * node[3]->p[a] + c.k_N * c.n[a] +
+           slack * c.r[a];
     u_star[a] = u[a] - c.r[a];
   }
   const V3<T> change = coulomb_velocity(u_star, V3<T>{c.n[0], c.n[1], c.n[2]}, c.mu) - u;

@@ -17,7 +17,7 @@
 namespace stiction {
 
 struct SweepOptions {
-  int sweeps = 5;                ///< N_GS
+  int sweeps = 5;                 ///< N_GS
   double sleeping_threshold = 0;  ///< m/s; 0: nothing sleeps (D20 6.3.3)
   int sleeping_sweeps = 10;
 };
@@ -62,13 +62,13 @@ class Projection {
   void for_each_contact(F&& f);
 
   std::vector<HotNode<T>> nodes_;
-  std::vector<HotContact<T>> hot_;       // in the order of the sweep
-  std::vector<T> cohesion_;              // impulse, in the order of the sweep
-  std::vector<std::uint8_t> sleep_;      // sweeps left to sit out
-  std::vector<std::uint32_t> order_;     // position in hot_ of the i-th appended contact
-  std::vector<int> block_;               // borders of blocks
+  std::vector<HotContact<T>> hot_;    // in the order of the sweep
+  std::vector<T> cohesion_;           // impulse, in the order of the sweep
+  std::vector<std::uint8_t> sleep_;   // sweeps left to sit out
+  std::vector<std::uint32_t> order_;  // position in hot_ of the i-th appended contact
+  std::vector<int> block_;            // borders of blocks
   std::vector<Segment> segments_;
-  int node_count_ = 0;                   // of the problem; nodes of colliders' surfaces follow
+  int node_count_ = 0;  // of the problem; nodes of colliders' surfaces follow
   int stages_ = 8;
   std::size_t sequential_ = 0;
 };

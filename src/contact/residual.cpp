@@ -21,8 +21,7 @@ double coulomb_error(std::span<const Contact> contacts, std::span<const Vec3> r,
     }
     const Vec3 u_T = u - u.dot(c.n) * c.n;
     const Vec3 z = s * r[i] - u - c.mu * u_T.norm() * c.n;
-    const V3<double> projected =
-        project_cone(V3<double>{z[0], z[1], z[2]}, V3<double>{c.n[0], c.n[1], c.n[2]}, c.mu);
+    const V3<double> projected = project_cone(V3<double>{z[0], z[1], z[2]}, V3<double>{c.n[0], c.n[1], c.n[2]}, c.mu);
     error2 += (s * r[i] - Vec3(projected.x, projected.y, projected.z)).squaredNorm();
     u2 += u.squaredNorm();
     r2 += (s * r[i]).squaredNorm();

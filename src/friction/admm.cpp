@@ -59,8 +59,8 @@ class Admm {
   AdmmState& state_;
   AdmmReport report_;
   Projection<T> projection_;
-  std::vector<int> active_;                // free nodes of components in contact
-  std::vector<std::uint8_t> is_active_;    // a value a component
+  std::vector<int> active_;              // free nodes of components in contact
+  std::vector<std::uint8_t> is_active_;  // a value a component
   std::vector<Vec3> v_, v_previous_, p_, p_hat_, lambda_, lambda_hat_, impulse_;
   std::vector<Vec3> p_previous_, lambda_previous_;  // of the last iteration, for momentum
   double theta_ = 1, change2_previous_ = 0;
@@ -157,7 +157,8 @@ void Admm<T>::project(double delta_before) {
   SweepOptions sweep;
   sweep.sweeps = options_.solver.gauss_seidel_iterations;
   sweep.sleeping_sweeps = options_.solver.sleeping_sweeps;
-  if (options_.solver.sleeping) sweep.sleeping_threshold = options_.solver.sleeping_threshold * delta_before / options_.dt;
+  if (options_.solver.sleeping)
+    sweep.sleeping_threshold = options_.solver.sleeping_threshold * delta_before / options_.dt;
   projection_.project(sweep);
   for_active([&](int j) { p_[j] = projection_.p(j); });
 }
@@ -240,7 +241,8 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
   for (const int j : active_)
     node_delta.push_back(options_.dt * ((v_[j] - v_previous_[j]).norm() + (v_[j] - p_[j]).norm()));
   if (!node_delta.empty()) {
-    const auto nth = node_delta.begin() + static_cast<std::ptrdiff_t>(0.999 * static_cast<double>(node_delta.size() - 1));
+    const auto nth =
+        node_delta.begin() + static_cast<std::ptrdiff_t>(0.999 * static_cast<double>(node_delta.size() - 1));
     std::nth_element(node_delta.begin(), nth, node_delta.end());
     report_.residual_p999 = *nth;
   }

@@ -44,10 +44,10 @@ struct AdmmOptions {
 
 struct AdmmReport {
   int iterations = 0;
-  double residual = 0;           ///< δ∞ at the end, m
-  double residual_p999 = 0;      ///< 99.9th percentile over nodes of the same quantity, m
-  double residual_first = 0;     ///< δ∞ of the first iteration, m
-  std::vector<double> history;   ///< δ∞ of each iteration, m
+  double residual = 0;          ///< δ∞ at the end, m
+  double residual_p999 = 0;     ///< 99.9th percentile over nodes of the same quantity, m
+  double residual_first = 0;    ///< δ∞ of the first iteration, m
+  std::vector<double> history;  ///< δ∞ of each iteration, m
   bool converged = false;
   std::size_t contacts_appended = 0;
   std::size_t sequential_contacts = 0;
@@ -59,12 +59,12 @@ using DetectContacts = std::function<std::vector<Contact>(std::span<const Vec3> 
 
 /// State that the solver reads and writes; all arrays have a value a node.
 struct AdmmState {
-  std::vector<Vec3> v;        ///< in: start; out: velocity after the last linear solve, m/s
-  std::vector<Vec3> p;        ///< out: feasible velocity; equals v where nothing touches
-  std::vector<Vec3> lambda;   ///< in: W λ of the last solve; out: the same, kg m/s
-  std::vector<Contact> contacts;         ///< in: known contacts, sorted by key; out: with those appended
-  std::vector<Vec3> impulse;             ///< in: as below, or empty; out: r of each contact with cohesion, kg m/s
-  std::vector<double> w;                 ///< out: weights, kg
+  std::vector<Vec3> v;            ///< in: start; out: velocity after the last linear solve, m/s
+  std::vector<Vec3> p;            ///< out: feasible velocity; equals v where nothing touches
+  std::vector<Vec3> lambda;       ///< in: W λ of the last solve; out: the same, kg m/s
+  std::vector<Contact> contacts;  ///< in: known contacts, sorted by key; out: with those appended
+  std::vector<Vec3> impulse;      ///< in: as below, or empty; out: r of each contact with cohesion, kg m/s
+  std::vector<double> w;          ///< out: weights, kg
 };
 
 AdmmReport solve_admm(LinearDynamics& dynamics, const AdmmOptions& options, const DetectContacts& detect,

@@ -84,7 +84,8 @@ std::vector<Contact> contacts_of(const FrictionProblem& problem, double dt) {
       const bool isotropic = it.col() % 3 == 0 && node < problem.node_count &&
                              B.coeff(static_cast<int>(3 * i) + 1, 3 * node + 1) == it.value() &&
                              B.coeff(static_cast<int>(3 * i) + 2, 3 * node + 2) == it.value();
-      if (!isotropic || slot == 4) throw std::invalid_argument("friction problem: a contact is not nodal (D20 Assumption 1)");
+      if (!isotropic || slot == 4)
+        throw std::invalid_argument("friction problem: a contact is not nodal (D20 Assumption 1)");
       c.node[slot] = node;
       c.b[slot++] = it.value();
       sum += it.value();
@@ -119,7 +120,8 @@ ProblemSolution solve_admm(const FrictionProblem& problem, const SolverOptions& 
   state.lambda.assign(problem.node_count, Vec3::Zero());
 
   ProblemSolution solution;
-  solution.report = solve_admm(dynamics, admm, [](std::span<const Vec3>) { return std::vector<Contact>{}; }, state);
+  solution.report = solve_admm(
+      dynamics, admm, [](std::span<const Vec3>) { return std::vector<Contact>{}; }, state);
   solution.v = state.contacts.empty() ? start : dynamics.velocities();
   for (int j = 0; j < problem.node_count; ++j) solution.v.segment<3>(3 * j) = state.p[j];
   const Eigen::VectorXd u = problem.B * solution.v;

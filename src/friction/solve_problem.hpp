@@ -7,9 +7,9 @@
 namespace stiction {
 
 struct ProblemSolution {
-  Eigen::VectorXd v;     ///< m
-  std::vector<Vec3> u;   ///< B v + k, m/s
-  std::vector<Vec3> r;   ///< without cohesion, kg m/s
+  Eigen::VectorXd v;    ///< m
+  std::vector<Vec3> u;  ///< B v + k, m/s
+  std::vector<Vec3> r;  ///< without cohesion, kg m/s
   AdmmReport report;
 };
 

@@ -20,6 +20,9 @@ std::string last_error() {
   return cause;
 }
 
+/// No clean-up when the program ends: HDF5 crashes there on a file whose disk was full. Must precede any other call.
+[[maybe_unused]] const herr_t no_clean_up = H5dont_atexit();
+
 void silence() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
 
 hsize_t product(const Dims& dims) { return std::accumulate(dims.begin(), dims.end(), hsize_t{1}, std::multiplies<>()); }

@@ -16,7 +16,7 @@ bool is_key_start(char c) {
 class Guard {
  public:
   explicit Guard(std::string_view text) : text_(text) {
-    if (text.starts_with("\xef\xbb\xbf")) at_ = 3;
+    if (text.starts_with("\xef\xbb\xbf")) at_ = start_ = 3;
   }
 
   std::optional<TomlProblem> run() {
@@ -26,6 +26,7 @@ class Guard {
       if (c == '#') {
         skip_comment();
       } else if (c == '"' || c == '\'') {
+        check_string_start();
         skip_string();
       } else {
         if (c == '[' && open_.empty() && first_on_line_) check_header();
@@ -52,6 +53,14 @@ class Guard {
     const auto c = static_cast<unsigned char>(text_[at_]);
     const bool is_control = (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
     if (is_control || c >= 0x80) report(at_, fmt::format("character 0x{:02x} outside a string", c));
+  }
+
+  /// A string starts a line, or follows one of these; elsewhere the parser would read on in its own way.
+  void check_string_start() {
+    const std::size_t before = at_ == 0 ? std::string_view::npos : text_.find_last_not_of(" \t", at_ - 1);
+    if (before != std::string_view::npos && before >= start_ &&
+        std::string_view("=[{,.\n").find(text_[before]) == std::string_view::npos)
+      report(at_, "unexpected quote");
   }
 
   void track_brackets() {
@@ -103,7 +112,7 @@ class Guard {
   }
 
   std::string_view text_;
-  std::size_t at_ = 0;
+  std::size_t at_ = 0, start_ = 0;
   std::string open_;  // brackets
   bool first_on_line_ = true;
   std::optional<TomlProblem> problem_;

@@ -66,8 +66,7 @@ void Step::move_kinematic_bodies() {
   for (const KinematicMesh& mesh : world_.meshes) {
     const int count = static_cast<int>(world_.scene.colliders[mesh.collider].mesh.vertices.size());
     for (int i = 0; i < count; ++i)
-      v_[mesh.first_node + i] =
-          (world_.mesh_vertex_at(mesh, i, time_ + dt_) - nodes_.x[mesh.first_node + i]) / dt_;
+      v_[mesh.first_node + i] = (world_.mesh_vertex_at(mesh, i, time_ + dt_) - nodes_.x[mesh.first_node + i]) / dt_;
   }
   StepContext context;
   context.dt = dt_;
@@ -186,8 +185,8 @@ void Step::measure_coulomb_error() {
   std::vector<Vec3> v_hat = v_;
   dynamics_.solve_unweighted(std::vector<std::uint8_t>(dynamics_.active().begin(), dynamics_.active().end()),
                              state_.contact_impulse, v_hat);
-  report_.coulomb_error = coulomb_error(admm_.contacts, r, k_N, slack_compliance(world_.scene.contact, dt_), v_hat,
-                                        inverse_mass);
+  report_.coulomb_error =
+      coulomb_error(admm_.contacts, r, k_N, slack_compliance(world_.scene.contact, dt_), v_hat, inverse_mass);
   report_.t_solver += seconds_since(start);
 }
 

@@ -10,8 +10,8 @@ namespace stiction {
 
 /// What a step carries over to the next, besides the nodes and the bodies' own state.
 struct StepState {
-  std::vector<Vec3> lambda;            ///< W λ, the warm start of the contact forces, kg m/s
-  std::vector<Vec3> contact_impulse;   ///< Bᵀ r of the last step, kg m/s
+  std::vector<Vec3> lambda;           ///< W λ, the warm start of the contact forces, kg m/s
+  std::vector<Vec3> contact_impulse;  ///< Bᵀ r of the last step, kg m/s
 };
 
 /// Advances the world from `time` by dt. Returns false, with the world in disorder and `failure` naming what went

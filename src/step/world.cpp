@@ -38,8 +38,7 @@ void add_strands(const Spec& spec, const StrandBodyType& body, int body_index, S
 
 World::World(Scene scene_in) : scene(std::move(scene_in)) {
   for (const Rods& r : scene.rods)
-    rods.push_back(
-        std::make_unique<RodsBody>(r, nodes, collider_index(r.root_attach), collider_index(r.tip_attach)));
+    rods.push_back(std::make_unique<RodsBody>(r, nodes, collider_index(r.root_attach), collider_index(r.tip_attach)));
   for (const Chains& c : scene.chains)
     chains.push_back(
         std::make_unique<ChainsBody>(c, nodes, collider_index(c.root_attach), collider_index(c.tip_attach)));
@@ -102,8 +101,7 @@ void World::add_meshes() {
 
 Surface World::build_surface() const {
   Surface surface;
-  for (std::size_t i = 0; i < rods.size(); ++i)
-    add_strands(scene.rods[i], *rods[i], static_cast<int>(i), surface);
+  for (std::size_t i = 0; i < rods.size(); ++i) add_strands(scene.rods[i], *rods[i], static_cast<int>(i), surface);
   for (std::size_t i = 0; i < chains.size(); ++i)
     add_strands(scene.chains[i], *chains[i], static_cast<int>(rods.size() + i), surface);
   for (const KinematicMesh& mesh : meshes) {
@@ -111,8 +109,8 @@ Surface World::build_surface() const {
     const int body = static_cast<int>(bodies.size()) + mesh.collider;
     std::set<std::pair<int, int>> edges;
     for (const Eigen::Vector3i& t : collider.mesh.triangles) {
-      surface.triangles.push_back({mesh.first_node + t[0], mesh.first_node + t[1], mesh.first_node + t[2],
-                                   collider.thickness, body});
+      surface.triangles.push_back(
+          {mesh.first_node + t[0], mesh.first_node + t[1], mesh.first_node + t[2], collider.thickness, body});
       for (int k = 0; k < 3; ++k) edges.insert(std::minmax({t[k], t[(k + 1) % 3]}));
     }
     for (const auto& [a, b] : edges)

@@ -43,7 +43,8 @@ TEST(R4Incline, SticksIfAndOnlyIfTheSlopeIsBelowTheCoefficient) {
     if (factor < 1)
       EXPECT_LT(report.max_speed, 1e-9);
     else
-      EXPECT_NEAR(report.max_speed, 0.5 * kGravity * (std::sin(std::atan(mu * factor)) - mu * std::cos(std::atan(mu * factor))), 1e-6);
+      EXPECT_NEAR(report.max_speed,
+                  0.5 * kGravity * (std::sin(std::atan(mu * factor)) - mu * std::cos(std::atan(mu * factor))), 1e-6);
   }
 }
 
@@ -64,8 +65,8 @@ TEST(R4Incline, SlidesWithTheAccelerationOfImplicitEuler) {
 
 // R5: a rope over a fixed cylinder, pulled by T1 on one side and T2 on the other; ends hang straight down.
 struct Capstan {
-  double slip;           // of the rope over the last second, m
-  double discrete_ratio; // T2/T1 at slip for the contacts that formed
+  double slip;            // of the rope over the last second, m
+  double discrete_ratio;  // T2/T1 at slip for the contacts that formed
 };
 
 Capstan pull(double mu, double wrap, double load_ratio_over_discrete, int contact_edges) {
@@ -115,7 +116,8 @@ Capstan pull(double mu, double wrap, double load_ratio_over_discrete, int contac
   const double step = mu * std::tan(wrap / (2 * contact_edges));
   const double discrete = std::pow((1 + step) / (1 - step), contact_edges);
   const double T2 = T1 * discrete * load_ratio_over_discrete;
-  const Vec3 down_first = (nodes.front() - nodes[1]).normalized(), down_last = (nodes.back() - nodes[nodes.size() - 2]).normalized();
+  const Vec3 down_first = (nodes.front() - nodes[1]).normalized(),
+             down_last = (nodes.back() - nodes[nodes.size() - 2]).normalized();
   // Both sides are first loaded alike, then the second is raised to its load.
   rope.forces.push_back({0, 0, {{0, T1 * down_first}}});
   rope.forces.push_back({0, -1, {{0, T1 * down_last}, {0.2, T1 * down_last}, {1.0, T2 * down_last}}});

@@ -49,7 +49,8 @@ double cantilever_ratio(double gamma) {
 // A cantilever of load Gamma at rest; L counts from the middle of the clamped edge.
 double simulated_ratio(double gamma, int edges) {
   Rods rods = hair_rod();
-  const double length = std::cbrt(gamma * rods.bend_modulus * rods.radius * rods.radius / (4 * rods.density * kGravity));
+  const double length =
+      std::cbrt(gamma * rods.bend_modulus * rods.radius * rods.radius / (4 * rods.density * kGravity));
   const double h = length / (edges - 0.5);
   rods.strands.push_back({straight({-0.5 * h, 0, 0}, {length, 0, 0}, edges), {}, 0});
   rods.damping = 0.02;
@@ -231,7 +232,8 @@ Vibration vibrate(int mode, double dt, int periods) {
   for (int i = 0; i < steps; ++i) {
     simulation.step();
     double share = 0;
-    for (std::size_t j = 0; j < v.size(); ++j) share += simulation.masses()[j] * shape[j] * simulation.positions()[j].z();
+    for (std::size_t j = 0; j < v.size(); ++j)
+      share += simulation.masses()[j] * shape[j] * simulation.positions()[j].z();
     amplitude.push_back(share);
   }
   std::vector<double> crossings, peaks;

@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "support/scenes.hpp"
 #include "stiction/scene_file.hpp"
+#include "support/scenes.hpp"
 
 namespace stiction {
 namespace {

@@ -528,7 +528,7 @@ TEST(Cohesion, HoldsUpToItsImpulseAndLetsGoBeyond) {
   }
 }
 
-TEST(Cohesion, AddsToTheForceThatFrictionLives) {
+TEST(Cohesion, RaisesTheLimitOfFriction) {
   // Sheared while it is pulled: friction resists up to μ (ξ − pull).
   const double w = 0.5, xi = 0.02, mu = 0.3, pull = 0.4;
   for (const double shear : {0.99, 1.01}) {

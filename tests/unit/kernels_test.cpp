@@ -177,7 +177,7 @@ TEST(CoulombLaw, MillionRandomInputsSatisfySignoriniCoulomb) {
     const double scale = std::pow(10.0, random(-6, 3)), mu = trial % 10 == 0 ? 0.0 : random(0, 2);
     const V n = unit(random.vector(-1, 1));
     V u_star = scale * random.vector(-1, 1);
-    if (trial % 7 == 0) u_star = dot(u_star, n) * n;        // purely normal
+    if (trial % 7 == 0) u_star = dot(u_star, n) * n;            // purely normal
     if (trial % 11 == 0) u_star = u_star - dot(u_star, n) * n;  // purely tangential, up to rounding
     const V u = coulomb_velocity(u_star, n, mu);
     worst = std::max(worst, coulomb_violation(u, u - u_star, n, mu));

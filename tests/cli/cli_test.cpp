@@ -1,0 +1,274 @@
+// The program from outside: exit codes, messages, what is written and what is not, interruption and resumption.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "io/cache.hpp"
+
+namespace stiction {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Result {
+  int exit_code;
+  std::string output;  // both streams
+};
+
+class Cli : public ::testing::Test {
+ protected:
+  Cli() {
+    folder_ = fs::temp_directory_path() / ("stiction_cli_" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+  ~Cli() override { fs::remove_all(folder_); }
+
+  Result shell(const std::string& command) const {
+    const fs::path log = folder_ / "log";
+    const int status = std::system(("(" + command + ") > " + log.string() + " 2>&1").c_str());
+    std::ifstream in(log);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, {std::istreambuf_iterator<char>(in), {}}};
+  }
+  Result stiction(const std::string& arguments) const { return shell(std::string(STICTION_PROGRAM) + " " + arguments); }
+
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+  // Short, with contacts: 60 soft hairs on a turning ball.
+  fs::path small_scene() const {
+    return write("small.toml", R"(
+[time]
+duration = 0.4
+[[collider]]
+name = "ball"
+shape = "sphere"
+radius = 0.09
+rotation_keys = [[0, 0, 0, 0], [1, 0, 0, 6.3]]
+[[groom]]
+on = "ball"
+strands = 60
+elements = 10
+length = 0.17
+radius = 3e-4
+bend_modulus = 1e6
+)");
+  }
+  nlohmann::json summary(const fs::path& out) const {
+    std::ifstream in(out / "summary.json");
+    return nlohmann::json::parse(in);
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  fs::path folder_;
+};
+
+std::string bytes_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST_F(Cli, GoodSceneIsCheckedAndSummarised) {
+  const Result r = stiction("check " + small_scene().string());
+  EXPECT_EQ(r.exit_code, 0);
+  EXPECT_NE(r.output.find("60 strands"), std::string::npos) << r.output;
+}
+
+TEST_F(Cli, RunWritesCacheStatsAndSummary) {
+  const Result r = stiction("run " + small_scene().string() + " -o " + path("out"));
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  const nlohmann::json s = summary(path("out"));
+  for (const char* key :
+       {"frames", "steps", "contacts_max", "crossings", "residual_m_max", "t_total_s", "peak_rss_bytes", "state_hash"})
+    EXPECT_TRUE(s.contains(key)) << key;
+  EXPECT_EQ(s["frames"], 10);
+  EXPECT_GT(s["contacts_max"], 0);
+  EXPECT_EQ(CacheReader(path("out")).frame_count(), 11);
+  std::ifstream stats(path("out") + "/stats.jsonl");
+  int lines = 0;
+  for (std::string line; std::getline(stats, line); ++lines) {
+    const nlohmann::json j = nlohmann::json::parse(line);
+    for (const char* key : {"step",
+                            "frame",
+                            "time",
+                            "dt",
+                            "contacts",
+                            "contacts_ccd",
+                            "newton_iterations",
+                            "admm_iterations",
+                            "residual_m",
+                            "coulomb_error",
+                            "max_penetration_m",
+                            "crossings",
+                            "energy_kinetic",
+                            "energy_elastic",
+                            "energy_gravity",
+                            "t_step",
+                            "t_dynamics",
+                            "t_collision",
+                            "t_solver",
+                            "t_linear",
+                            "t_projection",
+                            "peak_rss_bytes"})
+      ASSERT_TRUE(j.contains(key)) << key;
+  }
+  EXPECT_EQ(lines, 40);
+  std::size_t points = 0;
+  std::string cells;
+  const FrameLayout layout = CacheReader(path("out")).layout();
+  for (const CurveLayout& c : layout.curves) {
+    points += c.radius.size();
+    for (std::size_t i = 0; i + 1 < c.offsets.size(); ++i)
+      cells += std::to_string(c.offsets[i + 1] - c.offsets[i]) + " ";
+  }
+  for (const MeshLayout& m : layout.meshes) {
+    points += static_cast<std::size_t>(m.vertex_count);
+    for (std::size_t i = 0; i < m.triangles.size(); ++i) cells += "3 ";
+  }
+  const Result vtk = shell("/usr/bin/python3 " STICTION_SOURCE_DIR "/tests/vtk_opens_cache.py " + path("out") +
+                           "/cache.xdmf --frames 11 --points " + std::to_string(points) + " --cell-sizes " + cells);
+  EXPECT_EQ(vtk.exit_code, 0) << vtk.output;
+}
+
+TEST_F(Cli, AnotherRunIntoTheSameFolderIsRefused) {
+  ASSERT_EQ(stiction("run " + small_scene().string() + " --frames 1 -o " + path("out")).exit_code, 0);
+  const std::string before = bytes_of(path("out") + "/cache.h5");
+  const Result r = stiction("run " + small_scene().string() + " --frames 1 -o " + path("out"));
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_NE(r.output.find("--resume"), std::string::npos);
+  EXPECT_EQ(bytes_of(path("out") + "/cache.h5"), before);
+}
+
+TEST_F(Cli, BrokenScenesExitWithTwoNameThePlaceAndWriteNothing) {
+  const std::vector<std::pair<std::string, std::string>> broken = {
+      {"[[groom]]\non = \"nobody\"\n", "broken.toml:2:"},
+      {"[[groom]]\nstrandz = 5\n", "strands"},
+      {"[[collider]]\nname = \"a\"\nshape = \"sphere\"\nradius = -1\n[[groom]]\non = \"a\"\n", "broken.toml:4:"},
+      {"[time]\nfps = \"fast\"\n", "broken.toml:2:"},
+      {"[[collider\n", "broken.toml:1:"},
+      {"", "broken.toml"}};
+  for (const auto& [text, expected] : broken) {
+    const Result r = stiction("run " + write("broken.toml", text).string() + " -o " + path("out"));
+    EXPECT_EQ(r.exit_code, 2) << text;
+    EXPECT_NE(r.output.find(expected), std::string::npos) << r.output;
+    EXPECT_FALSE(fs::exists(path("out"))) << text;
+  }
+  EXPECT_EQ(stiction("run " + path("missing.toml") + " -o " + path("out")).exit_code, 2);
+  EXPECT_EQ(stiction("run").exit_code, 2);
+  const Result set = stiction("run " + small_scene().string() + " --set groom.0.strands=-1 -o " + path("out"));
+  EXPECT_EQ(set.exit_code, 2);
+  EXPECT_NE(set.output.find("groom.0.strands"), std::string::npos);
+  EXPECT_FALSE(fs::exists(path("out")));
+}
+
+TEST_F(Cli, UnwritableFolderIsAnErrorAtTheStart) {
+  write("file", "not a folder");
+  const Result r = stiction("run " + small_scene().string() + " -o " + path("file") + "/out");
+  EXPECT_EQ(r.exit_code, 2) << r.output;
+}
+
+// Starts a run and sends `signal` after a random time; returns its exit code, or minus the signal that ended it.
+int run_and_signal(const std::vector<std::string>& arguments, int signal, std::chrono::milliseconds wait) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::vector<char*> argv;
+    for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+    argv.push_back(nullptr);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+  std::this_thread::sleep_for(wait);
+  kill(child, signal);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+TEST_F(Cli, InterruptedAndKilledRunsResumeToTheSameBytes) {
+  const std::string scene = small_scene().string();
+  ASSERT_EQ(stiction("run " + scene + " --quiet -o " + path("whole")).exit_code, 0);
+  std::mt19937 engine(std::random_device{}());
+  const double t_total = summary(path("whole"))["t_total_s"];
+  for (const int signal : {SIGINT, SIGKILL}) {
+    const std::string out = path("stopped_" + std::to_string(signal));
+    const double share = std::uniform_real_distribution<double>(0.2, 0.7)(engine);
+    const auto wait = std::chrono::milliseconds(static_cast<int>(1e3 * share * t_total) + 20);
+    const int code = run_and_signal({STICTION_PROGRAM, "run", scene, "--quiet", "-o", out}, signal, wait);
+    EXPECT_TRUE(code == (signal == SIGINT ? 130 : -SIGKILL) || code == 0) << code;
+    const Result resumed = stiction("run " + scene + " --quiet --resume --threads 1 -o " + out);
+    ASSERT_EQ(resumed.exit_code, 0) << resumed.output;
+    EXPECT_EQ(summary(out)["state_hash"], summary(path("whole"))["state_hash"]);
+    EXPECT_EQ(summary(out)["steps"], summary(path("whole"))["steps"]);
+    EXPECT_EQ(bytes_of(out + "/cache.h5"), bytes_of(path("whole") + "/cache.h5"));
+  }
+}
+
+TEST_F(Cli, ResumeRefusesAnotherScene) {
+  const std::string scene = small_scene().string();
+  ASSERT_EQ(stiction("run " + scene + " --frames 1 --quiet -o " + path("out")).exit_code, 0);
+  const Result r = stiction("run " + scene + " --set groom.0.strands=61 --resume -o " + path("out"));
+  EXPECT_EQ(r.exit_code, 2) << r.output;
+}
+
+TEST_F(Cli, FullDiskStopsCleanlyAndTheRunGoesOnLater) {
+  // One rod and many steps a frame: the statistics are what grows.
+  const std::string scene = write("rod.toml", R"(
+[time]
+duration = 0.4
+steps_per_frame = 20
+[[rod]]
+name = "rod"
+from = [0, 0, 0]
+to = [0.1, 0, 0]
+elements = 10
+)")
+                                .string();
+  ASSERT_EQ(stiction("run " + scene + " --quiet -o " + path("whole")).exit_code, 0);
+  const auto largest =
+      std::max(fs::file_size(path("whole") + "/cache.h5"), fs::file_size(path("whole") + "/checkpoint.h5"));
+  const auto stats = fs::file_size(path("whole") + "/stats.jsonl");
+  ASSERT_GT(stats, largest + 20000);
+  // A limit on the size of files, in KiB, stands for the full disk.
+  const Result r = shell("ulimit -f " + std::to_string((largest + stats) / 2048) + "; " STICTION_PROGRAM " run " +
+                         scene + " --quiet -o " + path("out"));
+  EXPECT_EQ(r.exit_code, 3) << r.output;
+  EXPECT_GT(CacheReader(path("out")).frame_count(), 1);
+  const Result resumed = stiction("run " + scene + " --quiet --resume -o " + path("out"));
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.output;
+  EXPECT_EQ(summary(path("out"))["state_hash"], summary(path("whole"))["state_hash"]);
+
+  const Result none = shell("ulimit -f 1; " STICTION_PROGRAM " run " + scene + " --quiet -o " + path("none"));
+  EXPECT_EQ(none.exit_code, 2) << none.output;  // not even room to start
+}
+
+TEST_F(Cli, RenderWritesAPicture) {
+  ASSERT_EQ(stiction("run " + small_scene().string() + " --frames 1 --quiet -o " + path("out")).exit_code, 0);
+  const Result r = stiction("render " + path("out") + " -o " + path("frames") +
+                            " --last --set render.width=96 --set render.height=54 --set render.samples=2");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_GT(fs::file_size(path("frames") + "/frame_00001.png"), 1000u);
+}
+
+TEST_F(Cli, SceneReferenceInTheDocumentationIsCurrent) {
+  const Result r = stiction("check --reference");
+  EXPECT_EQ(r.output, bytes_of(STICTION_SOURCE_DIR "/docs/scene_reference.md"))
+      << "regenerate: build/stiction check --reference > docs/scene_reference.md";
+}
+
+TEST_F(Cli, EveryExampleSceneIsGood) {
+  for (const auto& entry : fs::recursive_directory_iterator(STICTION_SOURCE_DIR "/examples"))
+    if (entry.path().extension() == ".toml") {
+      const Result r = stiction("check " + entry.path().string());
+      EXPECT_EQ(r.exit_code, 0) << r.output;
+    }
+}
+
+}  // namespace
+}  // namespace stiction
