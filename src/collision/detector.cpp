@@ -18,6 +18,7 @@ constexpr std::size_t kCandidatesPerChunk = 2048;
 constexpr double kSlack = 0.25;        // of the expected displacement, its own and the root mean square, added to boxes
 constexpr double kCaughtAgain = 0.25;  // of the radii: distance at which a pair in contact is caught again
 constexpr double kCaughtDeep = 0.5;    // of its distance, where it starts nearer than that
+constexpr double kTilt = 0.01;          // sine by which a normal may lean over a neighbouring face
 constexpr std::uint8_t kMaxContacts = 8;  // of one pair in a step
 constexpr double kInterior = 1e-3;        // an edge's contact nearer to its ends than this is its nodes' affair
 
@@ -279,7 +280,7 @@ PairGeometry edge_geometry(const std::array<Vec3, 4>& x) {
 
 PairGeometry point_geometry(const std::array<Vec3, 4>& x) {
   const PointTriangleClosest c = closest_point_triangle(x[0], x[1], x[2], x[3]);
-  const double b0 = 1 - c.b1 - c.b2;
+  const double b0 = c.b1 + c.b2 >= 1 - 1e-12 ? 0.0 : 1 - c.b1 - c.b2;
   const Vec3 h = x[0] - b0 * x[1] - c.b1 * x[2] - c.b2 * x[3];
   const double distance = std::sqrt(c.distance2);
   return {{1, -b0, -c.b1, -c.b2}, distance, normal_or(h, distance, (x[2] - x[1]).cross(x[3] - x[1]))};
@@ -293,8 +294,40 @@ std::array<Vec3, 4> mix(const std::array<Vec3, 4>& x_t0, const std::array<Vec3, 
 
 }  // namespace
 
+namespace {
+// Whether n, seen from the edge a b, leans over the face that has `opposite` as its third vertex.
+bool leans_over(const Vec3& n, const Vec3& a, const Vec3& b, const Vec3& opposite) {
+  const Vec3 along = (b - a).normalized();
+  const Vec3 inward = (opposite - a) - (opposite - a).dot(along) * along;
+  return n.dot(inward) > kTilt * inward.norm();
+}
+}  // namespace
+
+// `where(node)` gives positions at the time of the contact; n points from the second edge to the first.
+template <class Where>
+bool Detector::edges_own(const std::pair<int, int>& pair, const Vec3& n, Where&& where) const {
+  const auto owns = [&](const SurfaceEdge& e, const Vec3& outward) {
+    return std::none_of(e.opposite.begin(), e.opposite.end(),
+                        [&](int o) { return o >= 0 && leans_over(outward, where(e.a), where(e.b), where(o)); });
+  };
+  return owns(surface_.edges[pair.first], -n) && owns(surface_.edges[pair.second], n);
+}
+
+// n points from the triangle to the point; b holds minus its barycentric coordinates in [1], [2], [3].
+template <class Where>
+bool Detector::triangle_owns(int triangle, const std::array<double, 4>& b, const Vec3& n, Where&& where) const {
+  const SurfaceTriangle& t = surface_.triangles[triangle];
+  const std::array<int, 3> vertex{t.a, t.b, t.c};
+  for (int k = 0; k < 3; ++k)  // on the edge across vertex k?
+    if (b[1 + k] == 0.0 && t.opposite[k] >= 0 &&
+        leans_over(n, where(vertex[(k + 1) % 3]), where(vertex[(k + 2) % 3]), where(t.opposite[k])))
+      return false;
+  return true;
+}
+
 std::vector<Contact> Detector::proximity() {
   std::vector<Contact> out;
+  const auto at_start = [&](int node) -> const Vec3& { return nodes_->x[node]; };
   const auto start_of = [&](const std::array<int, 4>& node) {
     return std::array<Vec3, 4>{nodes_->x[node[0]], nodes_->x[node[1]], nodes_->x[node[2]], nodes_->x[node[3]]};
   };
@@ -304,7 +337,7 @@ std::vector<Contact> Detector::proximity() {
     const double radii = e.radius + f.radius;
     const auto node = edge_nodes(pair);
     const PairGeometry g = edge_geometry(start_of(node));
-    if (g.distance > reach(radii)) return;
+    if (g.distance > reach(radii) || !edges_own(pair, g.n, at_start)) return;
     edge_known_[i] = 1;
     found.push_back(pair_contact(ContactKey::make(ContactKey::edge_edge, pair.first, pair.second, 0), node, g.b, g.n,
                                  radii, friction_(e.body, f.body)));
@@ -316,7 +349,7 @@ std::vector<Contact> Detector::proximity() {
     const double radii = p.radius + t.radius;
     const auto node = point_nodes(pair);
     const PairGeometry g = point_geometry(start_of(node));
-    if (g.distance > reach(radii)) return;
+    if (g.distance > reach(radii) || !triangle_owns(pair.second, g.b, g.n, at_start)) return;
     point_known_[i] = 1;
     found.push_back(pair_contact(ContactKey::make(ContactKey::point_triangle, pair.first, pair.second, 0), node, g.b,
                                  g.n, radii, friction_(p.body, t.body)));
@@ -338,7 +371,7 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v) {
     }
   };
   const auto test = [&](std::uint8_t& known, const std::array<int, 4>& node, double radii, auto&& impact,
-                        auto&& geometry, ContactKey::Kind kind, const std::pair<int, int>& pair, double mu,
+                        auto&& geometry, auto&& owns, ContactKey::Kind kind, const std::pair<int, int>& pair, double mu,
                         std::vector<Contact>& found) {
     if (known == kMaxContacts) return;
     std::array<Vec3, 4> x_t0, x_t1;
@@ -347,13 +380,15 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v) {
     const auto when = impact(x_t0, x_t1, separation);
     if (!when) return;
     const PairGeometry g = geometry(mix(x_t0, x_t1, *when));
+    if (!owns(g, [&](int j) -> Vec3 { return nodes_->x[j] + *when * dt_ * v[j]; })) return;
     found.push_back(pair_contact(ContactKey::make(kind, pair.first, pair.second, known), node, g.b, g.n, radii, mu));
     ++known;
   };
   collect(edge_pairs_.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
     const auto& pair = edge_pairs_[i];
     const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
-    test(edge_known_[i], edge_nodes(pair), e.radius + f.radius, edge_edge_impact, edge_geometry, ContactKey::edge_edge,
+    test(edge_known_[i], edge_nodes(pair), e.radius + f.radius, edge_edge_impact, edge_geometry,
+         [&](const PairGeometry& g, auto&& where) { return edges_own(pair, g.n, where); }, ContactKey::edge_edge,
          pair, friction_(e.body, f.body), found);
   });
   collect(point_pairs_.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
@@ -361,6 +396,7 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v) {
     const SurfacePoint& p = surface_.points[pair.first];
     const SurfaceTriangle& t = surface_.triangles[pair.second];
     test(point_known_[i], point_nodes(pair), p.radius + t.radius, point_triangle_impact, point_geometry,
+         [&](const PairGeometry& g, auto&& where) { return triangle_owns(pair.second, g.b, g.n, where); },
          ContactKey::point_triangle, pair, friction_(p.body, t.body), found);
   });
   collider_continuous(v, out);

@@ -9,6 +9,9 @@
 // through all the same (it slides, and its normal goes stale), found by continuous detection at a fraction of its
 // distance.
 //
+// On a mesh, a face, an edge and a vertex may all be near the same point. A contact is kept only on the feature whose
+// Voronoi region its normal lies in, so that the inner edges of a flat face are not felt.
+//
 // Normals point from the second primitive to the first as they stood at the start of the step (proximity) or at the
 // time of impact (continuous): the side on which thin things pass is that of the start of the step.
 #pragma once
@@ -68,6 +71,10 @@ class Detector {
   std::array<int, 4> edge_nodes(const std::pair<int, int>& pair) const;
   std::array<int, 4> point_nodes(const std::pair<int, int>& pair) const;
   double reach(double radii) const;
+  template <class Where>
+  bool edges_own(const std::pair<int, int>& pair, const Vec3& n, Where&& where) const;
+  template <class Where>
+  bool triangle_owns(int triangle, const std::array<double, 4>& b, const Vec3& n, Where&& where) const;
 
   Contact pair_contact(ContactKey key, const std::array<int, 4>& node, const std::array<double, 4>& b, const Vec3& n,
                        double radii, double mu) const;

@@ -1,6 +1,7 @@
 // What can touch: edges, points and triangles over global nodes, whatever body they belong to (D20 Assumption 1).
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "stiction/types.hpp"
@@ -13,6 +14,7 @@ struct SurfaceEdge {
   int body;                     ///< row of the friction table
   int strand = -1;              ///< component that excludes its own neighbours; -1: a mesh, which never meets itself
   double arc_a = 0, arc_b = 0;  ///< rest arc length along the strand, m
+  std::array<int, 2> opposite{-1, -1};  ///< of a mesh: third vertices of the triangles beside it
 };
 
 struct SurfacePoint {
@@ -25,6 +27,7 @@ struct SurfaceTriangle {
   int a, b, c;
   double radius;  ///< m
   int body;
+  std::array<int, 3> opposite{-1, -1, -1};  ///< third vertices of the neighbours across bc, ca, ab
 };
 
 struct Surface {

@@ -1,7 +1,7 @@
 #include "step/world.hpp"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <stdexcept>
 
 #include "geometry/primitives.hpp"
@@ -107,14 +107,28 @@ Surface World::build_surface() const {
   for (const KinematicMesh& mesh : meshes) {
     const Collider& collider = scene.colliders[mesh.collider];
     const int body = static_cast<int>(bodies.size()) + mesh.collider;
-    std::set<std::pair<int, int>> edges;
+    // Third vertices of the triangles at each edge (a manifold mesh has at most two).
+    std::map<std::pair<int, int>, std::array<int, 2>> edges;
+    const auto edge_of = [](const Eigen::Vector3i& t, int k) { return std::minmax({t[(k + 1) % 3], t[(k + 2) % 3]}); };
+    for (const Eigen::Vector3i& t : collider.mesh.triangles)
+      for (int k = 0; k < 3; ++k) {
+        auto& thirds = edges.try_emplace(edge_of(t, k), std::array<int, 2>{-1, -1}).first->second;
+        thirds[thirds[0] < 0 ? 0 : 1] = mesh.first_node + t[k];
+      }
     for (const Eigen::Vector3i& t : collider.mesh.triangles) {
-      surface.triangles.push_back(
-          {mesh.first_node + t[0], mesh.first_node + t[1], mesh.first_node + t[2], collider.thickness, body});
-      for (int k = 0; k < 3; ++k) edges.insert(std::minmax({t[k], t[(k + 1) % 3]}));
+      SurfaceTriangle triangle{mesh.first_node + t[0], mesh.first_node + t[1], mesh.first_node + t[2],
+                               collider.thickness, body, {}};
+      for (int k = 0; k < 3; ++k) {
+        const auto& thirds = edges.at(edge_of(t, k));
+        triangle.opposite[k] = thirds[0] == mesh.first_node + t[k] ? thirds[1] : thirds[0];
+      }
+      surface.triangles.push_back(triangle);
     }
-    for (const auto& [a, b] : edges)
-      surface.edges.push_back({mesh.first_node + a, mesh.first_node + b, collider.thickness, body});
+    for (const auto& [edge, thirds] : edges) {
+      SurfaceEdge e{mesh.first_node + edge.first, mesh.first_node + edge.second, collider.thickness, body};
+      e.opposite = thirds;
+      surface.edges.push_back(e);
+    }
   }
   return surface;
 }
