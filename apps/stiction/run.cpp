@@ -104,10 +104,17 @@ nlohmann::json to_json(const StepReport& r, const Simulation& simulation) {
   return line;
 }
 
-// What a checkpoint belongs to: the scene's text and the overrides, not how long it runs.
-std::string fingerprint(const RunOptions& options) {
+// What a checkpoint belongs to: the scene's text, the overrides and the meshes, not how long it runs.
+std::string fingerprint(const RunOptions& options, const Scene& scene) {
   std::string all = read_file(options.scene);
   for (const std::string& o : options.overrides) all += "\n--set " + o;
+  const auto add_vertices = [&](const std::vector<Vec3>& vertices) {
+    all.append(reinterpret_cast<const char*>(vertices.data()), vertices.size() * sizeof(Vec3));
+  };
+  for (const Collider& c : scene.colliders) {
+    add_vertices(c.mesh.vertices);
+    for (const auto& sample : c.mesh_sequence) add_vertices(sample);
+  }
   std::uint64_t hash = 1469598103934665603ull;
   for (const char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
   return fmt::format("{:016x}", hash);
@@ -199,7 +206,7 @@ int run(const RunOptions& options) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is an error like a full disk
   const Scene scene = load_scene(options.scene, options.overrides);
   const int frames = options.frames > 0 ? options.frames : scene.time.frames();
-  const std::string scene_id = fingerprint(options);
+  const std::string scene_id = fingerprint(options, scene);
   Simulation simulation(scene);
   const fs::path out = options.out, checkpoint = out / "checkpoint.h5";
   if (fs::exists(checkpoint)) {

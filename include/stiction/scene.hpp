@@ -145,7 +145,7 @@ struct Rods {
   std::vector<PointMass> point_masses;
 };
 
-/// Mass-spring fibres (B11): stretch springs between neighbours, bending springs between second neighbours.
+/// Mass-spring fibres (B11): stretch springs between neighbours, angular springs between successive edges.
 struct Chains {
   std::string name;
   std::vector<Strand> strands;

@@ -50,7 +50,7 @@ class Simulation {
   /// Contacts of the last step with their impulses (kg m/s) summed on the nodes.
   std::span<const Vec3> contact_impulses() const;
 
-  /// Sets positions and velocities of all nodes (fixed ones keep following their script).
+  /// Sets the velocities of all nodes, a value each; fixed ones keep following their script.
   void set_velocities(std::span<const Vec3> v);
 
   FrameLayout frame_layout() const;

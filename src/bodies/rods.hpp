@@ -26,7 +26,7 @@ class RodsBody final : public StrandBody<4, 10> {
   void save(Snapshot& snapshot) const override;
   void load(const Snapshot& snapshot) override;
 
-  /// Stencils of the last assembly whose edges were nearly anti-parallel (curvature guarded).
+  /// Stencils whose edges were nearly anti-parallel (curvature guarded), summed over the assemblies of a step.
   std::int64_t guarded_stencils() const { return guarded_; }
   /// Twist angle of an edge, rad, relative to its reference director.
   double twist_angle(int strand, int edge) const;

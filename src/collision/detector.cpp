@@ -18,7 +18,7 @@ constexpr std::size_t kCandidatesPerChunk = 2048;
 constexpr double kSlack = 0.25;        // of the expected displacement, its own and the root mean square, added to boxes
 constexpr double kCaughtAgain = 0.25;  // of the radii: distance at which a pair in contact is caught again
 constexpr double kCaughtDeep = 0.5;    // of its distance, where it starts nearer than that
-constexpr double kTilt = 0.01;          // sine by which a normal may lean over a neighbouring face
+constexpr double kTilt = 0.01;         // sine by which a normal may lean over a neighbouring face
 constexpr std::uint8_t kMaxContacts = 8;  // of one pair in a step
 constexpr double kInterior = 1e-3;        // an edge's contact nearer to its ends than this is its nodes' affair
 
@@ -27,6 +27,7 @@ bool is_analytic(const Collider& c) {
 }
 
 double caught_again(double radii, double distance_t0) {
+  if (distance_t0 <= 0) return 2 * distance_t0;  // inside already: only going deeper counts
   return std::min(kCaughtAgain * radii, kCaughtDeep * distance_t0);
 }
 
@@ -137,8 +138,8 @@ void Detector::follow(std::span<const Vec3> v) {
   const double typical = std::sqrt(sum2 / static_cast<double>(std::max<std::size_t>(1, node_boxes_.size())));
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, node_boxes_.size(), 4096), [&](const auto& range) {
     for (std::size_t j = range.begin(); j < range.end(); ++j) {
+      if (within_box(j, v)) continue;
       const Vec3 end = swept_end(j, v);
-      if (node_boxes_[j].contains(end)) continue;
       Box box;
       box.merge(nodes_->x[j]);
       box.merge(end);
@@ -150,9 +151,15 @@ void Detector::follow(std::span<const Vec3> v) {
   recall_known();
 }
 
+bool Detector::within_box(std::size_t node, std::span<const Vec3> v) const {
+  const Vec3 end = swept_end(node, v);
+  const Vec3 turned = Vec3::Constant(dt_ * rigid_omega_.norm() * (end - nodes_->x[node]).norm());
+  return node_boxes_[node].contains(end - turned) && node_boxes_[node].contains(end + turned);
+}
+
 bool Detector::within_boxes(std::span<const Vec3> v) const {
   for (std::size_t j = 0; j < node_boxes_.size(); ++j)
-    if (!node_boxes_[j].contains(swept_end(j, v))) return false;
+    if (!within_box(j, v)) return false;
   return true;
 }
 
@@ -224,9 +231,12 @@ void Detector::collect(std::size_t count, std::vector<Contact>& out, Test&& test
     out.insert(out.end(), chunk_contacts_[chunk].begin(), chunk_contacts_[chunk].end());
 }
 
-// Cohesion by the gap, and B11's rebound where the pair meets within the step.
+// Cohesion by the gap (once a pair), and B11's rebound where the pair meets within the step.
 void Detector::finish(Contact& c) const {
-  if (options_.cohesion > 0 && options_.cohesion_distance > 0)
+  c.mobility = 0;
+  for (int j = 0; j < 4; ++j)
+    if (c.node[j] != kNoNode && !nodes_->fixed[c.node[j]]) c.mobility = std::max(c.mobility, std::abs(c.b[j]));
+  if (c.key.ordinal() == 0 && options_.cohesion > 0 && options_.cohesion_distance > 0)
     c.cohesion = options_.cohesion * std::clamp(1.0 - c.gap / options_.cohesion_distance, 0.0, 1.0);
   if (options_.restitution > 0) {
     Vec3 u = -c.surface_velocity;
@@ -313,6 +323,24 @@ bool Detector::edges_own(const std::pair<int, int>& pair, const Vec3& n, Where&&
   return owns(surface_.edges[pair.first], -n) && owns(surface_.edges[pair.second], n);
 }
 
+// Whether neither edge's neighbour along its strand is nearer to the other edge: n points from the second to the first.
+bool Detector::strands_own(const std::pair<int, int>& pair, const std::array<double, 4>& b, const Vec3& n) const {
+  const auto owns = [&](const SurfaceEdge& e, double at, const Vec3& towards_other) {
+    const int end = at == 0.0 ? 0 : (at == 1.0 ? 1 : -1);
+    if (end < 0 || e.next[end] < 0) return true;
+    return (nodes_->x[e.next[end]] - nodes_->x[end == 0 ? e.a : e.b]).dot(towards_other) <= 0;
+  };
+  const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
+  return e.strand == f.strand || (owns(e, b[1], -n) && owns(f, -b[3], n));
+}
+
+// Whether a force at the contact can move anything.
+bool Detector::movable(const std::array<int, 4>& node, const std::array<double, 4>& b) const {
+  for (int j = 0; j < 4; ++j)
+    if (!nodes_->fixed[node[j]] && std::abs(b[j]) > kInterior) return true;
+  return false;
+}
+
 // n points from the triangle to the point; b holds minus its barycentric coordinates in [1], [2], [3].
 template <class Where>
 bool Detector::triangle_owns(int triangle, const std::array<double, 4>& b, const Vec3& n, Where&& where) const {
@@ -337,7 +365,8 @@ std::vector<Contact> Detector::proximity() {
     const double radii = e.radius + f.radius;
     const auto node = edge_nodes(pair);
     const PairGeometry g = edge_geometry(start_of(node));
-    if (g.distance > reach(radii) || !edges_own(pair, g.n, at_start)) return;
+    if (g.distance > reach(radii) || !movable(node, g.b)) return;
+    if (!edges_own(pair, g.n, at_start) || !strands_own(pair, g.b, g.n)) return;
     edge_known_[i] = 1;
     found.push_back(pair_contact(ContactKey::make(ContactKey::edge_edge, pair.first, pair.second, 0), node, g.b, g.n,
                                  radii, friction_(e.body, f.body)));
@@ -380,24 +409,26 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v) {
     const auto when = impact(x_t0, x_t1, separation);
     if (!when) return;
     const PairGeometry g = geometry(mix(x_t0, x_t1, *when));
-    if (!owns(g, [&](int j) -> Vec3 { return nodes_->x[j] + *when * dt_ * v[j]; })) return;
+    if (!movable(node, g.b) || !owns(g, [&](int j) -> Vec3 { return nodes_->x[j] + *when * dt_ * v[j]; })) return;
     found.push_back(pair_contact(ContactKey::make(kind, pair.first, pair.second, known), node, g.b, g.n, radii, mu));
     ++known;
   };
   collect(edge_pairs_.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
     const auto& pair = edge_pairs_[i];
     const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
-    test(edge_known_[i], edge_nodes(pair), e.radius + f.radius, edge_edge_impact, edge_geometry,
-         [&](const PairGeometry& g, auto&& where) { return edges_own(pair, g.n, where); }, ContactKey::edge_edge,
-         pair, friction_(e.body, f.body), found);
+    test(
+        edge_known_[i], edge_nodes(pair), e.radius + f.radius, edge_edge_impact, edge_geometry,
+        [&](const PairGeometry& g, auto&& where) { return edges_own(pair, g.n, where); }, ContactKey::edge_edge, pair,
+        friction_(e.body, f.body), found);
   });
   collect(point_pairs_.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
     const auto& pair = point_pairs_[i];
     const SurfacePoint& p = surface_.points[pair.first];
     const SurfaceTriangle& t = surface_.triangles[pair.second];
-    test(point_known_[i], point_nodes(pair), p.radius + t.radius, point_triangle_impact, point_geometry,
-         [&](const PairGeometry& g, auto&& where) { return triangle_owns(pair.second, g.b, g.n, where); },
-         ContactKey::point_triangle, pair, friction_(p.body, t.body), found);
+    test(
+        point_known_[i], point_nodes(pair), p.radius + t.radius, point_triangle_impact, point_geometry,
+        [&](const PairGeometry& g, auto&& where) { return triangle_owns(pair.second, g.b, g.n, where); },
+        ContactKey::point_triangle, pair, friction_(p.body, t.body), found);
   });
   collider_continuous(v, out);
   std::sort(out.begin(), out.end(), [](const Contact& a, const Contact& b) { return a.key < b.key; });
@@ -538,13 +569,14 @@ std::int64_t Detector::crossings(std::span<const Vec3> v) {
   for (std::size_t c = 0; c < colliders_.size(); ++c) {
     if (!is_analytic(colliders_[c])) continue;
     const Pose to_start = inverse(pose_start_[c]), to_end = inverse(pose_end_[c]);
-    sum += count_in(surface_.points.size(), [&](std::size_t i) {
-      if (!point_free_[i]) return 0;
-      const int node = surface_.points[i].node;
-      return sample_surface(colliders_[c], to_start.apply(nodes_->x[node])).distance >= 0 &&
-                     sample_surface(colliders_[c], to_end.apply(end_of(node, v))).distance < 0
-                 ? 1
-                 : 0;
+    sum += count_in(surface_.edges.size(), [&](std::size_t i) {
+      const SurfaceEdge& e = surface_.edges[i];
+      if (!edge_free_[i] || e.strand < 0) return 0;
+      const Vec3 a_t0 = to_start.apply(nodes_->x[e.a]), b_t0 = to_start.apply(nodes_->x[e.b]);
+      const double s_t0 = nearest_on_segment(colliders_[c], a_t0, b_t0);
+      if (sample_surface(colliders_[c], (1 - s_t0) * a_t0 + s_t0 * b_t0).distance <= 0) return 0;  // was in already
+      const Vec3 a_t1 = to_end.apply(end_of(e.a, v)), b_t1 = to_end.apply(end_of(e.b, v));
+      return segment_impact(colliders_[c], a_t0, b_t0, a_t1, b_t1, 0.0) ? 1 : 0;
     });
   }
   return sum;

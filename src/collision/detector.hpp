@@ -9,8 +9,9 @@
 // through all the same (it slides, and its normal goes stale), found by continuous detection at a fraction of its
 // distance.
 //
-// On a mesh, a face, an edge and a vertex may all be near the same point. A contact is kept only on the feature whose
-// Voronoi region its normal lies in, so that the inner edges of a flat face are not felt.
+// On a mesh, a face, an edge and a vertex may all be near the same point, as may two edges of a strand. A contact is
+// kept only on the feature whose Voronoi region its normal lies in, so that the inner edges of a flat face are not
+// felt, nor the nodes of a straight strand that slides past.
 //
 // Normals point from the second primitive to the first as they stood at the start of the step (proximity) or at the
 // time of impact (continuous): the side on which thin things pass is that of the start of the step.
@@ -57,9 +58,10 @@ class Detector {
  private:
   void broad_phase();
   void fit_rigid_motion(std::span<const Vec3> v);
+  bool within_box(std::size_t node, std::span<const Vec3> v) const;
   bool within_boxes(std::span<const Vec3> v) const;
   void follow(std::span<const Vec3> v);
-  /// Where a node's box must reach to: the end of its motion in the rigid frame.
+  /// Where a node's box must reach to, up to M⁻¹'s turn: the end of its motion in the rigid frame.
   Vec3 swept_end(std::size_t node, std::span<const Vec3> v) const {
     const Vec3& x = nodes_->x[node];
     return x + dt_ * (v[node] - rigid_v_ - rigid_omega_.cross(x - rigid_center_));
@@ -73,6 +75,8 @@ class Detector {
   double reach(double radii) const;
   template <class Where>
   bool edges_own(const std::pair<int, int>& pair, const Vec3& n, Where&& where) const;
+  bool strands_own(const std::pair<int, int>& pair, const std::array<double, 4>& b, const Vec3& n) const;
+  bool movable(const std::array<int, 4>& node, const std::array<double, 4>& b) const;
   template <class Where>
   bool triangle_owns(int triangle, const std::array<double, 4>& b, const Vec3& n, Where&& where) const;
 

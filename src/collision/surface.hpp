@@ -14,6 +14,7 @@ struct SurfaceEdge {
   int body;                     ///< row of the friction table
   int strand = -1;              ///< component that excludes its own neighbours; -1: a mesh, which never meets itself
   double arc_a = 0, arc_b = 0;  ///< rest arc length along the strand, m
+  std::array<int, 2> next{-1, -1};      ///< of a strand: the node before a, and the one after b
   std::array<int, 2> opposite{-1, -1};  ///< of a mesh: third vertices of the triangles beside it
 };
 

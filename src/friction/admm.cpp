@@ -1,7 +1,6 @@
 #include "friction/admm.hpp"
 
 #include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/parallel_reduce.h>
 
 #include <algorithm>
 #include <chrono>
@@ -44,6 +43,8 @@ class Admm {
   double update_duals();
   void accelerate(double change2);
   void repair(const DetectContacts& detect);
+  double delta_infinity() const;
+  double delta_percentile(double share) const;
   void finish();
 
   template <class F>
@@ -64,6 +65,7 @@ class Admm {
   std::vector<Vec3> v_, v_previous_, p_, p_hat_, lambda_, lambda_hat_, impulse_;
   std::vector<Vec3> p_previous_, lambda_previous_;  // of the last iteration, for momentum
   double theta_ = 1, change2_previous_ = 0;
+  bool repairing_ = false;
 };
 
 template <class T>
@@ -115,11 +117,15 @@ void Admm<T>::activate_components_of(std::span<const Contact> contacts) {
     if (component[j] < 0 || !is_fresh[component[j]] || dynamics_.fixed()[j]) continue;
     active_.push_back(j);
     projection_.set_inverse_weight(j, 1.0 / state_.w[j]);
-    if (options_.solver.warm_start_forces) lambda_[j] = state_.lambda[j] / state_.w[j];
+    if (options_.solver.warm_start_forces && !repairing_) lambda_[j] = state_.lambda[j] / state_.w[j];
     p_[j] = v_[j];
     if (!lambda_hat_.empty()) {  // joined while the loop runs
       lambda_hat_[j] = lambda_[j];
       p_hat_[j] = p_[j];
+    }
+    if (!lambda_previous_.empty()) {
+      lambda_previous_[j] = lambda_[j];
+      p_previous_[j] = p_[j];
     }
   }
   std::sort(active_.begin(), active_.end());
@@ -197,7 +203,6 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
     const Stopwatch watch(report_.t_detection);
     const std::vector<Contact> found = detect(v);
     add_contacts(found);
-    report_.contacts_appended += found.size();
     return !found.empty();
   };
   if (active_.empty() && !append_detected(v_)) {
@@ -207,27 +212,18 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
   }
 
   double delta = 0;
-  std::vector<double> node_delta;
   for (int l = 1; l <= options_.solver.admm_iterations; ++l) {
     linear_solve();
     if ((l - 1) % options_.solver.ccd_interval == 0) append_detected(v_);
     project(delta);
 
-    // δ∞ = dt (‖v − v_previous‖∞ + ‖v − p‖∞)                                     (D20 Alg. 2)
-    double step = 0, offset = 0;
-    for (const int j : active_) {
-      step = std::max(step, (v_[j] - v_previous_[j]).squaredNorm());
-      offset = std::max(offset, (v_[j] - p_[j]).squaredNorm());
-    }
-    delta = options_.dt * (std::sqrt(step) + std::sqrt(offset));
+    delta = delta_infinity();
     report_.history.push_back(delta);
     report_.iterations = l;
     if (l == 1) report_.residual_first = delta;
     const double change2 = update_duals();
-    if (delta < options_.solver.tolerance) {
-      report_.converged = true;
-      break;
-    }
+    report_.converged = delta < options_.solver.tolerance;
+    if (report_.converged || l == options_.solver.admm_iterations) break;
     if (options_.solver.accelerated) {
       accelerate(change2);
     } else {
@@ -237,32 +233,49 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
       });
     }
   }
-  report_.residual = delta;
-  for (const int j : active_)
-    node_delta.push_back(options_.dt * ((v_[j] - v_previous_[j]).norm() + (v_[j] - p_[j]).norm()));
-  if (!node_delta.empty()) {
-    const auto nth =
-        node_delta.begin() + static_cast<std::ptrdiff_t>(0.999 * static_cast<double>(node_delta.size() - 1));
-    std::nth_element(node_delta.begin(), nth, node_delta.end());
-    report_.residual_p999 = *nth;
-  }
   repair(detect);
+  report_.residual = delta_infinity();
+  report_.residual_p999 = delta_percentile(0.999);
   finish();
   return report_;
+}
+
+// δ∞ = dt (‖v − v_previous‖∞ + ‖v − p‖∞)                                         (D20 Alg. 2)
+template <class T>
+double Admm<T>::delta_infinity() const {
+  double step = 0, offset = 0;
+  for (const int j : active_) {
+    step = std::max(step, (v_[j] - v_previous_[j]).squaredNorm());
+    offset = std::max(offset, (v_[j] - p_[j]).squaredNorm());
+  }
+  return options_.dt * (std::sqrt(step) + std::sqrt(offset));
+}
+
+// The same of single nodes: what all but a share of them are below.
+template <class T>
+double Admm<T>::delta_percentile(double share) const {
+  std::vector<double> delta;
+  delta.reserve(active_.size());
+  for (const int j : active_) delta.push_back(options_.dt * ((v_[j] - v_previous_[j]).norm() + (v_[j] - p_[j]).norm()));
+  if (delta.empty()) return 0;
+  const auto nth = delta.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(delta.size() - 1));
+  std::nth_element(delta.begin(), nth, delta.end());
+  return *nth;
 }
 
 // Rounds of detection on the feasible velocity and projection with what it found: the last word on crossings.
 template <class T>
 void Admm<T>::repair(const DetectContacts& detect) {
+  if (options_.solver.final_velocity != FinalVelocity::p) return;
+  repairing_ = true;
   for (int pass = 0; pass < options_.solver.repair_passes; ++pass) {
     std::vector<Contact> found;
     {
       const Stopwatch watch(report_.t_detection);
-      found = detect(options_.solver.final_velocity == FinalVelocity::p ? p_ : v_);
+      found = detect(p_);
     }
     if (found.empty()) return;
     add_contacts(found);
-    report_.contacts_appended += found.size();
     project(0.0);
   }
 }
@@ -285,7 +298,8 @@ void Admm<T>::finish() {
 }  // namespace
 
 double normal_offset(const Contact& contact, const ContactOptions& options, double dt) {
-  return std::max(contact.gap / dt, -options.max_recovery_speed) - contact.rebound;
+  const double closing = std::max(contact.gap / dt, -options.max_recovery_speed * contact.mobility);
+  return closing - contact.rebound - slack_compliance(options, dt) * contact.cohesion * dt;
 }
 
 AdmmReport solve_admm(LinearDynamics& dynamics, const AdmmOptions& options, const DetectContacts& detect,

@@ -49,7 +49,6 @@ struct AdmmReport {
   double residual_first = 0;    ///< δ∞ of the first iteration, m
   std::vector<double> history;  ///< δ∞ of each iteration, m
   bool converged = false;
-  std::size_t contacts_appended = 0;
   std::size_t sequential_contacts = 0;
   double t_linear = 0, t_projection = 0, t_detection = 0;  ///< s
 };
@@ -70,7 +69,8 @@ struct AdmmState {
 AdmmReport solve_admm(LinearDynamics& dynamics, const AdmmOptions& options, const DetectContacts& detect,
                       AdmmState& state);
 
-/// The offset k_N of a contact's relative velocity: what closes the gap in one step, recovery bounded.
+/// The offset k_N of a contact's relative velocity: what closes the gap in one step, with the recovery bounded at the
+/// contact's most mobile node, and what the slack gives way under cohesion (the slack feels r − ξ n).
 double normal_offset(const Contact& contact, const ContactOptions& options, double dt);
 
 /// Velocity that a unit impulse makes the contact's slack give way by, 1/kg (D20 6.3.2).

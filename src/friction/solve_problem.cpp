@@ -90,6 +90,9 @@ std::vector<Contact> contacts_of(const FrictionProblem& problem, double dt) {
       c.b[slot++] = it.value();
       sum += it.value();
     }
+    if (slot == 0 || B.innerVector(static_cast<int>(3 * i) + 1).nonZeros() != slot ||
+        B.innerVector(static_cast<int>(3 * i) + 2).nonZeros() != slot)
+      throw std::invalid_argument("friction problem: a contact is not nodal (D20 Assumption 1)");
     if (slot == 4 && (std::abs(sum) > 1e-12 || c.surface_velocity.norm() > 0))
       throw std::invalid_argument("friction problem: a contact of four nodes has a kinematic part");
     // Weights of fewer nodes are completed by a surface at weight -sum, so its velocity is scaled by that.
@@ -144,7 +147,8 @@ double coulomb_error(const FrictionProblem& problem, std::span<const Vec3> r) {
     inverse_mass[j] = 1.0 / problem.mass[j];
   }
   const std::vector<Contact> contacts = contacts_of(problem, 1.0);
-  for (std::size_t i = 0; i < r.size(); ++i) k_N[i] = problem.k[i].dot(problem.normal[i]);
+  for (std::size_t i = 0; i < r.size(); ++i)
+    k_N[i] = problem.k[i].dot(problem.normal[i]) - problem.compliance[i] * problem.cohesion[i];
   return coulomb_error(contacts, r, k_N, problem.compliance.empty() ? 0.0 : problem.compliance.front(), v_hat,
                        inverse_mass);
 }

@@ -190,7 +190,7 @@ Color reflectance(const Surface& surface, const Vec3f& to_viewer, const Vec3f& t
       break;
   }
   if (surface.hairiness >= 1) return hair_reflectance(surface, to_viewer, to_light);
-  const Color tube = tube_reflectance(surface, to_viewer, to_light);
+  Color tube = tube_reflectance(surface, to_viewer, to_light);
   if (surface.hairiness <= 0) return tube;
   return lerp(tube, hair_reflectance(surface, to_viewer, to_light), surface.hairiness);
 }

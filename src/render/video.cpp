@@ -60,6 +60,7 @@ struct ProcessResult {
 /// Runs a program found on the PATH, without a shell, and collects its standard error.
 ProcessResult run_program(std::vector<std::string> arguments) {
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
 

@@ -57,7 +57,8 @@ void check_attachment(const StrandsBuild& b, End end, const std::string& collide
                       const char* attach_key) {
   if (collider.empty()) return;
   if (end == End::free) b.fail(attach_key, fmt::format("'{}' holds nothing, {} is free", collider, end_key));
-  b.build.find_collider(collider, b.key(attach_key));
+  if (!b.build.find_collider(collider, b.key(attach_key)).mesh_sequence.empty())
+    b.fail(attach_key, fmt::format("'{}' is a sequence of meshes, which cannot hold strands", collider));
 }
 
 /// Degenerate strands; `centreline` is the key to blame.

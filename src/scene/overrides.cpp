@@ -92,7 +92,7 @@ class OverrideWriter {
     const std::string line = fmt::format("value = {}", value);
     if (const auto problem = guard_toml(line)) fail(fmt::format("'{}' is not a TOML value: {}", value, problem->what));
     try {
-      const toml::table parsed = toml::parse(line);
+      const toml::table parsed = toml::parse(ascii_only(line));
       if (parsed.size() != 1) fail("expected one value");
       parsed.get("value")->visit([&](const auto& node) { table.insert_or_assign(key, node); });
     } catch (const toml::parse_error& error) {

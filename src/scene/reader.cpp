@@ -233,7 +233,7 @@ toml::table parse_toml(std::string_view text, const std::string& name) {
   };
   if (const auto problem = guard_toml(text)) throw error_at(problem->line, problem->column, problem->what);
   try {
-    return toml::parse(text, name);
+    return toml::parse(ascii_only(text), name);
   } catch (const toml::parse_error& error) {
     throw error_at(error.source().begin.line, error.source().begin.column, error.description());
   }

@@ -52,7 +52,8 @@ class Guard {
   void check_character() {
     const auto c = static_cast<unsigned char>(text_[at_]);
     const bool is_control = (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
-    if (is_control || c >= 0x80) report(at_, fmt::format("character 0x{:02x} outside a string", c));
+    if (is_control) report(at_, fmt::format("control character 0x{:02x}", c));
+    if (c >= 0x80) report(at_, "only comments may have non-ASCII characters; a string can name them as \\uXXXX");
   }
 
   /// A string starts a line, or follows one of these; elsewhere the parser would read on in its own way.
@@ -91,6 +92,7 @@ class Guard {
     at_ += end.size();
     while (at_ < text_.size() && text_.substr(at_, end.size()) != end) {
       if (text_[at_] == '\n' && !is_long) return;
+      check_character();
       if (text_[at_] == '\\' && quote == '"')
         skip_escape();
       else
@@ -121,5 +123,12 @@ class Guard {
 }  // namespace
 
 std::optional<TomlProblem> guard_toml(std::string_view text) { return Guard(text).run(); }
+
+std::string ascii_only(std::string_view text) {
+  std::string ascii(text);
+  for (char& c : ascii)
+    if (static_cast<unsigned char>(c) >= 0x80) c = ' ';
+  return ascii;
+}
 
 }  // namespace stiction::scene

@@ -8,18 +8,16 @@ void BodyDynamics::assemble(std::span<const Vec3> v_k) {
   v_k_.assign(v_k.begin(), v_k.end());
   active_.assign(world_.component_count, 0);
   eta_.clear();
-  factors_good_ = true;
+  failed_body_ = nullptr;
   for (Body* body : world_.bodies) body->assemble(world_.nodes, v_k_);
 }
 
 bool BodyDynamics::solve_unweighted(std::span<const std::uint8_t> components, std::span<const Vec3> impulse,
                                     std::span<Vec3> v) {
   const std::vector<double> no_weight(world_.nodes.x.size(), 0.0);
-  for (Body* body : world_.bodies) {
-    factors_good_ &= body->factor(no_weight, components);
-    body->solve(impulse, v, components);
-  }
-  return factors_good_;
+  factor(no_weight, components);
+  for (Body* body : world_.bodies) body->solve(impulse, v, components);
+  return factors_good();
 }
 
 void BodyDynamics::activate(std::span<const int> components, std::span<double> w) {
@@ -35,7 +33,12 @@ void BodyDynamics::activate(std::span<const int> components, std::span<double> w
     const double eta = eta_[j];
     w[j] = std::max(options_.weight_sigma * eta, std::min(options_.weight_beta * world_.nodes.m[j], eta));  // D20 6.2.6
   }
-  for (Body* body : world_.bodies) factors_good_ &= body->factor(w, stale);
+  factor(w, stale);
+}
+
+void BodyDynamics::factor(std::span<const double> w, std::span<const std::uint8_t> components) {
+  for (Body* body : world_.bodies)
+    if (!body->factor(w, components)) failed_body_ = body;
 }
 
 void BodyDynamics::solve(std::span<const Vec3> impulse, std::span<Vec3> v) {

@@ -25,15 +25,19 @@ class BodyDynamics final : public LinearDynamics {
 
   /// Components that entered the contact solve since the last assembly.
   std::span<const std::uint8_t> active() const { return active_; }
-  bool factors_good() const { return factors_good_; }
+  bool factors_good() const { return failed_body_ == nullptr; }
+  /// Name of the body whose factor failed.
+  std::string failed_body() const { return failed_body_ ? failed_body_->name : ""; }
 
  private:
+  void factor(std::span<const double> w, std::span<const std::uint8_t> components);
+
   World& world_;
   SolverOptions options_;
   std::vector<Vec3> v_k_;
   std::vector<double> eta_;
   std::vector<std::uint8_t> active_;
-  bool factors_good_ = true;
+  const Body* failed_body_ = nullptr;
 };
 
 }  // namespace stiction

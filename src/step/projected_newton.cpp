@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 #include "contact/residual.hpp"
 #include "step/body_dynamics.hpp"
@@ -32,6 +33,7 @@ class Step {
   void linearise();
   bool solve_unconstrained(int newton_iteration);
   void detect_first_contacts();
+  void sort_contacts();
   bool solve_friction(int newton_iteration);
   void accept_iterate();
   void count_crossings();
@@ -39,6 +41,11 @@ class Step {
   void advance_state();
   void measure();
   bool finite(std::string& failure) const;
+  /// Says which body's factor failed, unless another failure is named already; returns false.
+  bool name_failure(std::string& failure) const {
+    if (failure.empty()) failure = "body '" + dynamics_.failed_body() + "': its matrix is not positive definite";
+    return false;
+  }
 
  private:
   World& world_;
@@ -102,7 +109,7 @@ bool Step::solve_unconstrained(int newton_iteration) {
   if (newton_iteration > 0)
     for (const Contact& c : admm_.contacts)
       for (const std::int32_t node : c.node)
-        if (node != kNoNode && nodes_.component[node] >= 0) components[nodes_.component[node]] = 0;
+        if (node != kNoNode && !nodes_.fixed[node]) components[nodes_.component[node]] = 0;
   const std::vector<Vec3> no_impulse(nodes_.x.size(), Vec3::Zero());
   const bool good = dynamics_.solve_unweighted(components, no_impulse, v_);
   report_.t_dynamics += seconds_since(start);
@@ -117,10 +124,24 @@ void Step::detect_first_contacts() {
   proximity_contacts_ = admm_.contacts.size();
   const std::vector<Contact> continuous = detector.continuous(v_);
   admm_.contacts.insert(admm_.contacts.end(), continuous.begin(), continuous.end());
-  std::sort(admm_.contacts.begin(), admm_.contacts.end(),
-            [](const Contact& a, const Contact& b) { return a.key < b.key; });
   admm_.lambda = state_.lambda;
   report_.t_collision += seconds_since(start);
+}
+
+// Contacts appended by the last solve take their place in the order of keys, with their impulses.
+void Step::sort_contacts() {
+  std::vector<std::size_t> order(admm_.contacts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return admm_.contacts[a].key < admm_.contacts[b].key; });
+  std::vector<Contact> contacts;
+  std::vector<Vec3> impulse;
+  for (const std::size_t i : order) {
+    contacts.push_back(admm_.contacts[i]);
+    if (!admm_.impulse.empty()) impulse.push_back(admm_.impulse[i]);
+  }
+  admm_.contacts.swap(contacts);
+  admm_.impulse.swap(impulse);
 }
 
 bool Step::solve_friction(int newton_iteration) {
@@ -131,6 +152,7 @@ bool Step::solve_friction(int newton_iteration) {
   options.dt = dt_;
   if (newton_iteration + 1 < options.solver.newton_iterations) options.solver.repair_passes = 0;
   admm_.v = v_;
+  sort_contacts();
   const AdmmReport admm = solve_admm(
       dynamics_, options, [&](std::span<const Vec3> v) { return world_.detector->continuous(v); }, admm_);
   report_.newton_iterations = newton_iteration + 1;
@@ -226,20 +248,15 @@ bool Step::finite(std::string& failure) const {
 bool advance(World& world, StepState& state, double time, double dt, StepReport& report, std::string& failure) {
   Step step(world, state, time, dt, report);
   step.move_kinematic_bodies();
-  if (!step.predict()) {
-    failure = "the system matrix is not positive definite";
-    return false;
-  }
+  failure.clear();
+  if (!step.predict()) return step.name_failure(failure);
   for (int k = 0; k < world.scene.solver.newton_iterations; ++k) {
     step.linearise();
     bool good = step.solve_unconstrained(k);
     good = good && step.finite(failure);
     if (good && k == 0) step.detect_first_contacts();
     good = good && step.solve_friction(k);
-    if (!good) {
-      if (failure.empty()) failure = "the system matrix is not positive definite";
-      return false;
-    }
+    if (!good) return step.name_failure(failure);
     step.accept_iterate();
   }
   if (!step.finite(failure)) return false;

@@ -29,7 +29,14 @@ struct Simulation::Impl {
     get(s, "x", world.nodes.x);
     get(s, "v", world.nodes.v);
     get(s, "lambda", state.lambda);
+    state.contact_impulse.assign(state.lambda.size(), Vec3::Zero());
     for (Body* body : world.bodies) body->load(s);
+  }
+
+  // Impulses are proportional to the time step.
+  void scale_warm_start(double factor) {
+    if (factor == 1.0) return;
+    for (Vec3& impulse : state.lambda) impulse *= factor;
   }
 
   // Calls f(body) with the rods or chains body of that index.
@@ -44,6 +51,28 @@ struct Simulation::Impl {
   std::int64_t step = 0;
   double time = 0;
 };
+
+namespace {
+// A halved step reports as one: counts and times add up, the worst of its parts stands, states are the last part's.
+void add_part(StepReport& sum, const StepReport& part) {
+  const StepReport before = sum;
+  sum = part;
+  sum.dt += before.dt;
+  sum.newton_iterations += before.newton_iterations;
+  sum.admm_iterations += before.admm_iterations;
+  sum.crossings += before.crossings;
+  sum.deep_contacts += before.deep_contacts;
+  sum.guarded_stencils += before.guarded_stencils;
+  sum.broad_phases += before.broad_phases;
+  for (const auto field :
+       {&StepReport::residual_m, &StepReport::residual_p999_m, &StepReport::residual_ratio, &StepReport::coulomb_error,
+        &StepReport::max_penetration_m, &StepReport::max_stretch, &StepReport::max_speed})
+    sum.*field = std::max(part.*field, before.*field);
+  for (const auto field : {&StepReport::t_dynamics, &StepReport::t_collision, &StepReport::t_solver,
+                           &StepReport::t_linear, &StepReport::t_projection})
+    sum.*field = part.*field + before.*field;
+}
+}  // namespace
 
 Simulation::Simulation(Scene scene) : impl_(std::make_unique<Impl>(std::move(scene))) {}
 Simulation::~Simulation() = default;
@@ -60,14 +89,17 @@ StepReport Simulation::step() {
     const int parts = 1 << halvings;
     StepReport report;
     bool good = true;
+    impl_->scale_warm_start(1.0 / parts);
     for (int i = 0; good && i < parts; ++i) {
-      report = StepReport{};
-      good = advance(impl_->world, impl_->state, before.time + i * dt / parts, dt / parts, report, failure);
+      StepReport part;
+      good = advance(impl_->world, impl_->state, before.time + i * dt / parts, dt / parts, part, failure);
+      add_part(report, part);
     }
     if (!good) {
       impl_->load(before);
       continue;
     }
+    impl_->scale_warm_start(parts);
     impl_->step = before.step + 1;
     impl_->time = static_cast<double>(impl_->step) * dt;
     report.step = impl_->step;

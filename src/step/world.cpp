@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <stdexcept>
 
 #include "geometry/primitives.hpp"
@@ -27,8 +28,11 @@ void add_strands(const Spec& spec, const StrandBodyType& body, int body_index, S
       surface.points.push_back({first + i, radius, body_index});
       if (i == 0) continue;
       const double next = arc + (rest[i] - rest[i - 1]).norm();
-      surface.edges.push_back(
-          {first + i - 1, first + i, radius, body_index, body.first_component + static_cast<int>(s), arc, next});
+      SurfaceEdge edge{first + i - 1, first + i, radius, body_index, body.first_component + static_cast<int>(s),
+                       arc,           next};
+      if (i > 1) edge.next[0] = first + i - 2;
+      if (i + 1 < static_cast<int>(strand.nodes.size())) edge.next[1] = first + i + 1;
+      surface.edges.push_back(edge);
       arc = next;
     }
   }
@@ -36,7 +40,43 @@ void add_strands(const Spec& spec, const StrandBodyType& body, int body_index, S
 
 }  // namespace
 
+namespace {
+
+void check(bool good, const std::string& body, const char* what) {
+  if (!good) throw std::invalid_argument("body '" + body + "': " + what);
+}
+
+// What the reader of scene files guarantees and a scene made by hand may not.
+void validate(const Scene& scene) {
+  std::set<std::string> names;
+  const auto check_name = [&](const auto& body) { check(names.insert(body.name).second, body.name, "name is taken"); };
+  const auto check_strands = [&](const auto& body) {
+    check_name(body);
+    check(body.radius > 0, body.name, "radius must be positive");
+    for (const Strand& s : body.strands) {
+      check(s.nodes.size() >= 2, body.name, "a strand needs two nodes");
+      check(s.rest_nodes.empty() || s.rest_nodes.size() == s.nodes.size(), body.name, "rest_nodes has another size");
+    }
+    const auto check_place = [&](const auto& at) {
+      check(at.strand >= 0 && at.strand < static_cast<int>(body.strands.size()), body.name, "no such strand");
+      const int count = static_cast<int>(body.strands[at.strand].nodes.size());
+      check(at.node >= -count && at.node < count, body.name, "no such node");
+    };
+    for (const NodeForce& f : body.forces) check_place(f);
+    for (const PointMass& m : body.point_masses) check_place(m);
+    for (const Collider& c : scene.colliders)
+      check((c.name != body.root_attach && c.name != body.tip_attach) || c.mesh_sequence.empty(), body.name,
+            "a sequence of meshes cannot hold strands");
+  };
+  for (const Rods& r : scene.rods) check_strands(r);
+  for (const Chains& c : scene.chains) check_strands(c);
+  for (const Collider& c : scene.colliders) check_name(c);
+}
+
+}  // namespace
+
 World::World(Scene scene_in) : scene(std::move(scene_in)) {
+  validate(scene);
   for (const Rods& r : scene.rods)
     rods.push_back(std::make_unique<RodsBody>(r, nodes, collider_index(r.root_attach), collider_index(r.tip_attach)));
   for (const Chains& c : scene.chains)
@@ -116,8 +156,8 @@ Surface World::build_surface() const {
         thirds[thirds[0] < 0 ? 0 : 1] = mesh.first_node + t[k];
       }
     for (const Eigen::Vector3i& t : collider.mesh.triangles) {
-      SurfaceTriangle triangle{mesh.first_node + t[0], mesh.first_node + t[1], mesh.first_node + t[2],
-                               collider.thickness, body, {}};
+      SurfaceTriangle triangle{
+          mesh.first_node + t[0], mesh.first_node + t[1], mesh.first_node + t[2], collider.thickness, body, {}};
       for (int k = 0; k < 3; ++k) {
         const auto& thirds = edges.at(edge_of(t, k));
         triangle.opposite[k] = thirds[0] == mesh.first_node + t[k] ? thirds[1] : thirds[0];

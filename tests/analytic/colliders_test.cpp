@@ -110,7 +110,7 @@ TEST(TurningCylinder, SurfaceVelocityEntersTheFriction) {
   drum.length = 1.0;
   drum.friction = 0.2;
   drum.placement.rotation = Quat(Eigen::AngleAxisd(std::numbers::pi / 2, Vec3::UnitY()));  // axis along x
-  drum.motion.rotation = {{0, Vec3::Zero()}, {10, Vec3(10, 0, 0)}};                      // 1 rad/s about x
+  drum.motion.rotation = {{0, Vec3::Zero()}, {10, Vec3(10, 0, 0)}};                        // 1 rad/s about x
   scene.colliders.push_back(drum);
   Rods rod = resting_rod(0, 0.2);
   for (Vec3& x : rod.strands[0].nodes) x = Vec3(x.x(), 0, 0.2 + 1e-3);
@@ -151,6 +151,66 @@ TEST(AnalyticShapes, ARodRestsOnTopAtItsRadius) {
     const auto x = simulation.positions();
     EXPECT_NEAR(0.5 * (x[2].z() + x[3].z()), 0.031, 1e-4) << static_cast<int>(shape);
   }
+}
+
+// The closest points of two parallel clamped strands lie on clamped nodes, which no force can move.
+TEST(ClampedStrands, TouchingRootsAreNoContact) {
+  Rods rods = hair_rod();
+  rods.radius = 1e-3;
+  for (const double y : {0.0, 1.1 * 2e-3})
+    rods.strands.push_back({straight({0, y, 0}, {0.1, y + (y > 0 ? 0.01 : 0.0), 0}, 10), {}, 0});
+  Scene scene = bare_scene(0.005);
+  scene.rods.push_back(rods);
+  Simulation simulation(scene);
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(std::isfinite(simulation.step().max_speed));
+}
+
+// A straight chain slides above a rung without touching it: its nodes, passing by, must not be felt.
+TEST(SlidingPast, NodesOfAStraightStrandAreNotFelt) {
+  Scene scene = bare_scene(0.01);
+  scene.world.gravity.setZero();
+  Chains slider;
+  slider.name = "slider";
+  slider.friction = 0;
+  slider.strands.push_back({straight({-0.2, 0, 1.1 * 2e-3}, {0.2, 0, 1.1 * 2e-3}, 80), {}, 0});
+  slider.initial_velocity = {1, 0, 0};
+  Rods rung = hair_rod();
+  rung.radius = 1e-3;
+  rung.root = rung.tip = End::clamped;
+  rung.strands.push_back({straight({0, -0.05, 0}, {0, 0.05, 0}, 4), {}, 0});
+  scene.rods.push_back(rung);
+  scene.chains.push_back(slider);
+  Simulation simulation(scene);
+  for (int i = 0; i < 15; ++i) simulation.step();
+  const NodeRange nodes = simulation.strand(1, 0);
+  for (int j = nodes.first; j < nodes.first + nodes.count; ++j) {
+    EXPECT_NEAR(simulation.velocities()[j].x(), 1.0, 1e-3);
+    EXPECT_LT(std::abs(simulation.velocities()[j].z()), 1e-2);
+  }
+}
+
+// A fibre that is driven right through a thin plate in one step is counted, though it ends outside again.
+TEST(Crossings, PassingThroughAThinPlateIsCounted) {
+  Scene scene = bare_scene(0.01);
+  scene.world.gravity.setZero();
+  scene.contact.margin = 0;
+  Collider plate = slab_box(0.0);
+  plate.half_extents.z() = 1e-3;
+  plate.placement.position = {0, 0, 0};
+  plate.motion.position = {{0, Vec3::Zero()}, {0.01, Vec3(0, 0, 0.02)}};  // up through the fibre, which is held
+  scene.colliders.push_back(plate);
+  Rods held = hair_rod();
+  held.radius = 1e-4;
+  held.root = held.tip = End::clamped;
+  held.stretch_modulus = 1e3;
+  held.strands.push_back({straight({-0.01, 0, 0.01}, {0.01, 0, 0.01}, 4), {}, 0});
+  held.density = 1e7;  // too heavy to be carried along by what the solver may do in one iteration
+  scene.rods.push_back(held);
+  scene.solver.newton_iterations = scene.solver.admm_iterations = 1;
+  scene.solver.gauss_seidel_iterations = 1;
+  scene.solver.repair_passes = 0;
+  scene.solver.final_velocity = FinalVelocity::v;
+  EXPECT_GT(Simulation(scene).step().crossings, 0);
 }
 
 // Strands of the same rod that touch are contacts; neighbours along it are not.

@@ -272,6 +272,20 @@ TEST(RodsBody, KeyframedForceAcceleratesItsNode) {
   EXPECT_NEAR(momentum.x() / impulse, 1.0, 1e-9);
 }
 
+TEST(Simulation, RefusesASceneMadeByHandThatIsInconsistent) {
+  Scene scene = test::bare_scene(0.01);
+  Rods rods = test::hair_rod();
+  rods.strands.push_back({test::straight({0, 0, 0}, {0.1, 0, 0}, 10), {}, 0});
+  scene.rods = {rods, rods};  // the same name twice
+  EXPECT_THROW(Simulation{scene}, std::invalid_argument);
+  scene.rods = {rods};
+  scene.rods[0].forces.push_back({0, 11, {}});
+  EXPECT_THROW(Simulation{scene}, std::invalid_argument);
+  scene.rods[0].forces.clear();
+  scene.rods[0].strands[0].nodes.resize(1);
+  EXPECT_THROW(Simulation{scene}, std::invalid_argument);
+}
+
 // A clamped handle turns the root about the rod's axis: the twist spreads evenly, dynamic or quasi-static.
 TEST(RodsBody, TwistSpreadsEvenlyBetweenClampedEnds) {
   for (const Twist twist : {Twist::dynamic, Twist::quasistatic}) {

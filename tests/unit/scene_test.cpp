@@ -339,13 +339,22 @@ angle = 1.0
 
 TEST(SceneFile, StringsAndCommentsMayHoldAnything) {
   const Scene scene = parse_scene(
-      "\xef\xbb\xbf# \xc3\xa4 [ \" '\nname = \"\"\"\xc3\xa4 \\\"\"\" [\\\n   x\"\"\"\"\" # '''\n[[rod]] # [\nname = "
+      "\xef\xbb\xbf# \xc3\xa4 [ \" '\nname = \"\"\"\\u00e4 \\\"\"\" [\\\n   x\"\"\"\"\" # '''\n[[rod]] # [\nname = "
       "'[\"'\n"
       "nodes = [ # [\n[0, 0, 0],\n  [\n1, 0, 0], [2, 0, 0]]\n[render]\nwidth = 3",
       "strings.toml");
   EXPECT_EQ(scene.name, "\xc3\xa4 \"\"\" [x\"\"");
   EXPECT_EQ(scene.rods.at(0).name, "[\"");
   EXPECT_EQ(scene.render.width, 3);
+}
+
+TEST(SceneFile, NonAsciiCharactersAreForComments) {
+  try {
+    parse_scene("# \xc3\xa4\nname = \"\xc3\xa4\"\n", "umlaut.toml");
+    FAIL();
+  } catch (const SceneError& e) {
+    EXPECT_EQ(std::string(e.what()).find("umlaut.toml:2:9:"), 0u) << e.what();
+  }
 }
 
 TEST(SceneFile, OverridesReplaceValues) {
