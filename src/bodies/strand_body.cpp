@@ -69,7 +69,7 @@ StrandBody<D, HB>::StrandBody(const StrandBodySpec& spec, Nodes& nodes) {
       nodes.m[first + i] = spec.line_density[s] * share;
       drag_[first + i - first_node] = spec.drag * share;
       if (i + 1 < count) rest_length_[batch->first + i].set(lane, after);
-      const int rows_of_node = D == 4 && i + 1 == count ? 3 : D;  // the last node starts no edge
+      const int rows_of_node = D - static_cast<int>(D == 4 && i + 1 == count);  // the last node starts no edge
       for (int a = 0; a < rows_of_node; ++a) free_[(batch->first + i) * D + a].set(lane, 1.0);
     }
   }
