@@ -11,20 +11,16 @@ ChainsBody::ChainsBody(const Chains& chains, Nodes& nodes, int root_collider, in
     : StrandBody(
           strand_spec(chains, root_collider, tip_collider,
                       [&](const Strand& s) { return std::numbers::pi * radius_of(chains, s) * radius_of(chains, s); }),
-          nodes),
-      damping_(chains.damping) {
+          nodes) {
   name = chains.name;
-  for (auto* a : {&stretch_k_, &strain_eff_, &bend_k_, &psi_rest_, &psi_eff_})
-    a->assign(layout_.pack_count(), PackD(0.0));
+  for (auto* a : {&bend_k_, &psi_rest_, &psi_eff_}) a->assign(layout_.pack_count(), PackD(0.0));
   for (int s = 0; s < component_count; ++s) {
     const auto [batch, lane] = place_of(s);
     const auto& rest = rest_nodes_of(chains.strands[s]);
     const double r2 = radius_of(chains, chains.strands[s]) * radius_of(chains, chains.strands[s]);
     const double section = std::numbers::pi * r2, bending = chains.bend_modulus * section * r2 / 4;
-    for (std::size_t j = 0; j + 1 < rest.size(); ++j) {
+    for (std::size_t j = 1; j + 1 < rest.size(); ++j) {
       const int pack = batch->first + static_cast<int>(j);
-      stretch_k_[pack].set(lane, chains.stretch_modulus * section);
-      if (j == 0) continue;
       const Vec3 te = (rest[j] - rest[j - 1]).normalized(), tf = (rest[j + 1] - rest[j]).normalized();
       psi_rest_[pack].set(lane, 2 * te.cross(tf).norm() / std::max(1 + te.dot(tf), kMinOnePlusCos));
       bend_k_[pack].set(lane, bending / (0.5 * (rest_length_[pack][lane] + rest_length_[pack - 1][lane])));
@@ -49,17 +45,14 @@ void for_each_bend(const V3<PackD>* x, int edges, F&& f) {
 }
 }  // namespace
 
-void ChainsBody::begin_elastic(const StepContext& context, const Nodes& nodes, std::span<const Vec3>) {
+void ChainsBody::begin_elastic(const StepContext&, const Nodes& nodes, std::span<const Vec3>) {
   for_each_batch([&](const StrandBatch& batch) {
     thread_local AlignedVector<V3<PackD>> x;
     x.resize(std::max<std::size_t>(x.size(), batch.nodes));
     layout_.gather(
         batch, [&](int node) { return nodes.x[node]; }, x.data());
-    const PackD ratio(damping_ / context.dt), share = PackD(1.0) / (PackD(1.0) + ratio);
-    for (int j = 0; j + 1 < batch.nodes; ++j) {
-      const int pack = batch.first + j;
-      strain_eff_[pack] = ratio * share * (norm(x[j + 1] - x[j]) / rest_length_[pack] - PackD(1.0));
-    }
+    begin_stretch(batch, x.data());
+    const PackD ratio = damping_ratio_and_share().first, share = damping_ratio_and_share().second;
     for_each_bend(x.data(), batch.nodes - 1, [&](int i, const ChainBend<PackD>& bend) {
       psi_eff_[batch.first + i] = share * (psi_rest_[batch.first + i] + ratio * bend.psi);
     });
@@ -69,26 +62,7 @@ void ChainsBody::begin_elastic(const StepContext& context, const Nodes& nodes, s
 PackD ChainsBody::add_elastic(const StrandBatch& batch, const V3<PackD>* x, PackD* g, BandView<8>* A) {
   const double dt = context_.dt;
   const PackD damped(1.0 + damping_ / dt), dt_pack(dt), dt2(dt * dt), zero(0.0), one(1.0), half(0.5);
-  PackD energy(0.0);
-  for (int j = 0; j + 1 < batch.nodes; ++j) {
-    const int pack = batch.first + j;
-    const Stretch<PackD> s = stretch(x[j + 1] - x[j], rest_length_[pack], damped * stretch_k_[pack], strain_eff_[pack]);
-    const PackD strain = s.length / rest_length_[pack] - one;
-    energy += half * stretch_k_[pack] * rest_length_[pack] * strain * strain;
-    for (int a = 0; a < 3; ++a) {
-      const PackD dg = dt_pack * s.tension * s.t[a];
-      g[j * 3 + a] -= dg;
-      g[j * 3 + 3 + a] += dg;
-      if (!A) continue;
-      for (int b = 0; b < 3; ++b) {
-        const PackD h = dt2 * ((s.along - s.across) * s.t[a] * s.t[b] + (a == b ? s.across : zero));
-        A->entry(j * 3 + 3 + a, 3 + a - b) -= h;
-        if (b > a) continue;
-        A->entry(j * 3 + a, a - b) += h;
-        A->entry(j * 3 + 3 + a, a - b) += h;
-      }
-    }
-  }
+  PackD energy = add_stretch(batch, x, g, A);
   for_each_bend(x, batch.nodes - 1, [&](int i, const ChainBend<PackD>& bend) {
     const int pack = batch.first + i;
     const PackD off = bend.psi - psi_rest_[pack];

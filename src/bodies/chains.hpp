@@ -20,10 +20,8 @@ class ChainsBody final : public StrandBody<3, 8> {
   void begin_elastic(const StepContext& context, const Nodes& nodes, std::span<const Vec3> v) override;
 
  private:
-  // A value an edge, and a value an interior vertex, at index batch.first + i.
-  AlignedVector<PackD> stretch_k_, strain_eff_;
+  // A value an interior vertex, at index batch.first + i.
   AlignedVector<PackD> bend_k_, psi_rest_, psi_eff_;
-  double damping_ = 0;
 };
 
 }  // namespace stiction

@@ -4,7 +4,6 @@
 
 #include "bodies/snapshot_io.hpp"
 #include "kernels/rod.hpp"
-#include "kernels/spring.hpp"
 
 namespace stiction {
 
@@ -66,12 +65,9 @@ struct RodsBody::Frames {
 RodsBody::RodsBody(const Rods& rods, Nodes& nodes, int root_collider, int tip_collider)
     : StrandBody(strand_spec(rods, root_collider, tip_collider, [&](const Strand& s) { return section_of(rods, s); }),
                  nodes),
-      damping_(rods.damping),
       quasistatic_(rods.twist == Twist::quasistatic) {
   name = rods.name;
   const int packs = layout_.pack_count();
-  stretch_k_.assign(packs, PackD(0.0));
-  strain_eff_.assign(packs, PackD(0.0));
   theta_.assign(packs, PackD(0.0));
   const V3<PackD> x_axis{PackD(1.0), PackD(0.0), PackD(0.0)}, y_axis{PackD(0.0), PackD(1.0), PackD(0.0)};
   tangent_.assign(packs, x_axis);
@@ -105,7 +101,6 @@ void RodsBody::set_rest_shape(const Rods& rods) {
     for (int j = 0; j < edges; ++j) {
       const int pack = batch->first + j;
       const double length = rest_length_[pack][lane];
-      stretch_k_[pack].set(lane, rods.stretch_modulus * section);
       const bool massless = quasistatic_ && clamped_somewhere;
       mass_[pack * 4 + 3].set(lane, massless ? 0.0 : rods.density * section * length * (a * a + b * b) / 4);
       set_lane(tangent_[pack], lane, t_initial[j]);
@@ -205,11 +200,9 @@ void RodsBody::strains_at_start(const Nodes& nodes, const StrandBatch& batch) {
   carry_frames(
       x.data(), edges, &tangent_[batch.first], &director_[batch.first], [&](int j) { return theta_[batch.first + j]; },
       frames);
-  const PackD ratio(damping_ / context_.dt), share = PackD(1.0) / (PackD(1.0) + ratio);
-  for (int j = 0; j < edges; ++j) {
-    const PackD strain = frames.length[j] / rest_length_[batch.first + j] - PackD(1.0);
-    strain_eff_[batch.first + j] = ratio * share * strain;
-    if (j == 0) continue;
+  begin_stretch(batch, x.data());
+  const auto [ratio, share] = damping_ratio_and_share();
+  for (int j = 1; j < edges; ++j) {
     Vertex& vertex = vertices_[batch.first + j];
     const RodStrains<PackD> s =
         rod_strains(frames.material[j - 1], frames.length[j - 1], frames.material[j], frames.length[j]);
@@ -229,27 +222,7 @@ PackD RodsBody::add_elastic(const StrandBatch& batch, const V3<PackD>* x, PackD*
       [&](int j) { return theta_[batch.first + j] + PackD(dt) * iterate[j * 4 + 3]; }, frames);
 
   const PackD damped(1.0 + damping_ / dt), dt_pack(dt), dt2(dt * dt);
-  PackD energy(0.0);
-  for (int j = 0; j < edges; ++j) {
-    const int pack = batch.first + j;
-    const Stretch<PackD> s = stretch(x[j + 1] - x[j], rest_length_[pack], damped * stretch_k_[pack], strain_eff_[pack]);
-    const PackD strain = s.length / rest_length_[pack] - PackD(1.0);
-    energy += PackD(0.5) * stretch_k_[pack] * rest_length_[pack] * strain * strain;
-    for (int a = 0; a < 3; ++a) {
-      const PackD dg = dt_pack * s.tension * s.t[a];
-      g[j * 4 + a] -= dg;
-      g[j * 4 + 4 + a] += dg;
-      if (!A) continue;
-      for (int b = 0; b < 3; ++b) {
-        const PackD h = dt2 * ((s.along - s.across) * s.t[a] * s.t[b] + (a == b ? s.across : PackD(0.0)));
-        A->entry(j * 4 + 4 + a, 4 + a - b) -= h;  // between the two nodes
-        if (b > a) continue;
-        A->entry(j * 4 + a, a - b) += h;
-        A->entry(j * 4 + 4 + a, a - b) += h;
-      }
-    }
-  }
-
+  PackD energy = add_stretch(batch, x, g, A);
   std::int64_t guarded = 0;
   for (int i = 1; i < edges; ++i) {
     const Vertex& vertex = vertices_[batch.first + i];

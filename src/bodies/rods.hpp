@@ -51,8 +51,6 @@ class RodsBody final : public StrandBody<4, 10> {
   PackD vertex_strains(const StrandBatch& batch, int i, const Frames& frames, PackD* strain, PackD (*grad)[11]) const;
 
   // A value an edge (index batch.first + j).
-  AlignedVector<PackD> stretch_k_;               // E_s S, N; zero where idle
-  AlignedVector<PackD> strain_eff_;              // stretch strain about which the damped spring acts
   AlignedVector<V3<PackD>> director_, tangent_;  // at the start of the step
   AlignedVector<PackD> theta_;                   // at the start of the step, rad
   // A value a vertex (index batch.first + i).
@@ -64,7 +62,6 @@ class RodsBody final : public StrandBody<4, 10> {
   };
   AlignedVector<Vertex> vertices_;
   std::vector<ClampedEdge> clamped_;
-  double damping_ = 0;
   bool quasistatic_ = false;
   std::atomic<std::int64_t> guarded_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "kernels/spring.hpp"
 #include "scene/motion.hpp"
 
 namespace stiction {
@@ -34,7 +35,7 @@ Vec3 wind_at(const WorldOptions& world, const Vec3& x, double time) {
 }
 
 template <int D, int HB>
-StrandBody<D, HB>::StrandBody(const StrandBodySpec& spec, Nodes& nodes) {
+StrandBody<D, HB>::StrandBody(const StrandBodySpec& spec, Nodes& nodes) : damping_(spec.damping) {
   std::vector<int> node_counts;
   for (const auto& strand : spec.initial) node_counts.push_back(static_cast<int>(strand.size()));
   const int total = std::accumulate(node_counts.begin(), node_counts.end(), 0);
@@ -47,6 +48,8 @@ StrandBody<D, HB>::StrandBody(const StrandBodySpec& spec, Nodes& nodes) {
   for (auto* a : {&mass_, &iterate_, &solution_, &minus_g_}) a->assign(row_packs, PackD(0.0));
   free_.assign(row_packs, PackD(0.0));
   rest_length_.assign(layout_.pack_count(), PackD(1.0));
+  stretch_k_.assign(layout_.pack_count(), PackD(0.0));
+  strain_eff_ = stretch_k_;
   if (D == 4) twist_rate_.assign(layout_.pack_count(), PackD(0.0));
   band_.assign(row_packs * (HB + 1), PackD(0.0));
   factor_ = band_;
@@ -68,7 +71,10 @@ StrandBody<D, HB>::StrandBody(const StrandBodySpec& spec, Nodes& nodes) {
       const double share = 0.5 * (before + after);
       nodes.m[first + i] = spec.line_density[s] * share;
       drag_[first + i - first_node] = spec.drag * share;
-      if (i + 1 < count) rest_length_[batch->first + i].set(lane, after);
+      if (i + 1 < count) {
+        rest_length_[batch->first + i].set(lane, after);
+        stretch_k_[batch->first + i].set(lane, spec.stretch_stiffness[s]);
+      }
       const int rows_of_node = D - static_cast<int>(D == 4 && i + 1 == count);  // the last node starts no edge
       for (int a = 0; a < rows_of_node; ++a) free_[(batch->first + i) * D + a].set(lane, 1.0);
     }
@@ -166,6 +172,42 @@ void StrandBody<D, HB>::add_external(const StrandBatch& batch, const Nodes& node
       A.entry(twist, 0) = mass[twist];
     }
   }
+}
+
+template <int D, int HB>
+void StrandBody<D, HB>::begin_stretch(const StrandBatch& batch, const V3<PackD>* x) {
+  const auto [ratio, share] = damping_ratio_and_share();
+  for (int j = 0; j + 1 < batch.nodes; ++j) {
+    const int pack = batch.first + j;
+    strain_eff_[pack] = ratio * share * (norm(x[j + 1] - x[j]) / rest_length_[pack] - PackD(1.0));
+  }
+}
+
+template <int D, int HB>
+PackD StrandBody<D, HB>::add_stretch(const StrandBatch& batch, const V3<PackD>* x, PackD* g, BandView<HB>* A) const {
+  const double dt = context_.dt;
+  const PackD damped(1.0 + damping_ / dt), dt_pack(dt), dt2(dt * dt);
+  PackD energy(0.0);
+  for (int j = 0; j + 1 < batch.nodes; ++j) {
+    const int pack = batch.first + j;
+    const Stretch<PackD> s = stretch(x[j + 1] - x[j], rest_length_[pack], damped * stretch_k_[pack], strain_eff_[pack]);
+    const PackD strain = s.length / rest_length_[pack] - PackD(1.0);
+    energy += PackD(0.5) * stretch_k_[pack] * rest_length_[pack] * strain * strain;
+    for (int a = 0; a < 3; ++a) {
+      const PackD dg = dt_pack * s.tension * s.t[a];
+      g[j * D + a] -= dg;
+      g[(j + 1) * D + a] += dg;
+      if (!A) continue;
+      for (int b = 0; b < 3; ++b) {
+        const PackD h = dt2 * ((s.along - s.across) * s.t[a] * s.t[b] + (a == b ? s.across : PackD(0.0)));
+        A->entry((j + 1) * D + a, D + a - b) -= h;  // between the two nodes
+        if (b > a) continue;
+        A->entry(j * D + a, a - b) += h;
+        A->entry((j + 1) * D + a, a - b) += h;
+      }
+    }
+  }
+  return energy;
 }
 
 template <int D, int HB>

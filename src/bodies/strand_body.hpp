@@ -45,6 +45,16 @@ class StrandBody : public Body {
   /// Called in begin_step once the velocities of fixed nodes are known.
   virtual void begin_elastic(const StepContext& context, const Nodes& nodes, std::span<const Vec3> v) = 0;
 
+  /// Stretch of all edges of a batch at positions x: into g, A and the energy, as add_elastic.
+  PackD add_stretch(const StrandBatch& batch, const V3<PackD>* x, PackD* g, BandView<HB>* A) const;
+  /// Sets the strains about which the damped stretch springs act, from positions x at the start of the step.
+  void begin_stretch(const StrandBatch& batch, const V3<PackD>* x);
+  /// xi/dt, and the share of the rest strain in the effective one: s_eff = share (s_rest + ratio s_t).
+  std::pair<PackD, PackD> damping_ratio_and_share() const {
+    const PackD ratio(damping_ / context_.dt);
+    return {ratio, PackD(1.0) / (PackD(1.0) + ratio)};
+  }
+
   PackD* rows(AlignedVector<PackD>& a, const StrandBatch& batch) const {
     return a.data() + static_cast<std::size_t>(batch.first) * D;
   }
@@ -63,6 +73,9 @@ class StrandBody : public Body {
   AlignedVector<PackD> iterate_;      // v_k, a row
   AlignedVector<PackD> solution_;     // v of the last solve, a row
   AlignedVector<PackD> rest_length_;  // an edge; positive also where idle
+  AlignedVector<PackD> stretch_k_;    // E_s S, an edge, N; zero where idle
+  AlignedVector<PackD> strain_eff_;   // stretch strain about which the damped spring acts, an edge
+  double damping_ = 0;                // xi, s
   AlignedVector<PackD> twist_rate_;   // at the start of the step, an edge; only where D = 4
 
  private:

@@ -13,6 +13,8 @@ struct StrandBodySpec {
   std::vector<std::vector<Vec3>> initial;         ///< nodes of each strand at time zero, m
   std::vector<std::vector<double>> rest_lengths;  ///< a value an edge, m
   std::vector<double> line_density;               ///< a value a strand, kg/m
+  std::vector<double> stretch_stiffness;          ///< E_s S, a value a strand, N
+  double damping = 0;                             ///< ξ, s
   double drag = 0;                                ///< kg/(m s)
   End root = End::free, tip = End::free;
   int root_collider = -1, tip_collider = -1;  ///< index, or -1 for the world
@@ -40,7 +42,9 @@ StrandBodySpec strand_spec(const BodyValue& body, int root_collider, int tip_col
     auto& lengths = spec.rest_lengths.emplace_back();
     for (std::size_t j = 0; j + 1 < rest.size(); ++j) lengths.push_back((rest[j + 1] - rest[j]).norm());
     spec.line_density.push_back(body.density * section(s));
+    spec.stretch_stiffness.push_back(body.stretch_modulus * section(s));
   }
+  spec.damping = body.damping;
   spec.drag = body.drag;
   spec.root = body.root;
   spec.tip = body.tip;
