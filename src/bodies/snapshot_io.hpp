@@ -13,7 +13,7 @@ template <class Array>
 void put(Snapshot& snapshot, const std::string& name, const Array& values) {
   Snapshot::Array a{name, {}};
   a.values.resize(values.size() * sizeof(values[0]) / sizeof(double));
-  std::memcpy(a.values.data(), values.data(), a.values.size() * sizeof(double));
+  std::memcpy(a.values.data(), static_cast<const void*>(values.data()), a.values.size() * sizeof(double));
   snapshot.arrays.push_back(std::move(a));
 }
 
