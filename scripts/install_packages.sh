@@ -6,7 +6,7 @@ set -eu
 packages="
   g++ cmake ninja-build ccache git
   libeigen3-dev libtbb-dev libhdf5-dev libtomlplusplus-dev libcli11-dev libfmt-dev nlohmann-json3-dev
-  libembree-dev libpng-dev libgtest-dev libboost-dev
+  libembree-dev libpng-dev libgtest-dev libboost-dev libmetis-dev
   python3 python3-vtk9 python3-h5py python3-numpy ffmpeg
   clang clang-format clang-tidy
 "

@@ -21,6 +21,16 @@ void add_bench(CLI::App& app, int&) {
     fmt::print("{}\n", figures.dump(2));
     if (!json_path->empty()) write_json_atomically(*json_path, figures);
   });
+
+  auto large = std::make_shared<bool>(false), compare = std::make_shared<bool>(false);
+  CLI::App* sparse = command->add_subcommand("sparse-solve", "Sparse Cholesky of sheets and tetrahedral lattices");
+  sparse->add_flag("--large", *large, "Also 40,000 and 20,000 nodes");
+  sparse->add_flag("--compare", *compare, "Beside Eigen's factor, and CHOLMOD's where the build has it");
+  sparse->fallthrough();
+  sparse->callback([=] {
+    const nlohmann::json figures = bench_sparse_solve(*large, *compare);
+    if (!json_path->empty()) write_json_atomically(*json_path, figures);
+  });
 }
 
 }  // namespace stiction

@@ -1,0 +1,197 @@
+// Dense kernels on the panels of a supernodal factor.
+//
+// A panel is column-major; its leading dimension is a multiple of kPackRows and its rows beyond the last are padding,
+// so that all work goes by whole packs of rows. Products run on tiles of kTilePacks packs by kTileColumns columns held
+// in registers; supernodes are 3, 6, 9, ... columns wide, so tiles 6 and 3 wide cover them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "kernels/pack.hpp"
+
+namespace stiction::panel {
+
+inline constexpr int kPackRows = kLanes;
+inline constexpr int kTileColumns = 6;
+/// What fits the registers: 24 of 32 (AVX-512), 12 of 16 (AVX2).
+#ifdef __AVX512F__
+inline constexpr int kTilePacks = 4;
+#else
+inline constexpr int kTilePacks = 1;
+#endif
+inline constexpr int kTileRows = kTilePacks * kPackRows;
+
+typedef PackD::Native Rows;  // kPackRows consecutive rows of one column
+
+inline int round_up(int n) { return (n + kPackRows - 1) / kPackRows * kPackRows; }
+inline int round_down(int n) { return n / kPackRows * kPackRows; }
+
+inline Rows& rows_at(double* p) { return *reinterpret_cast<Rows*>(p); }
+inline const Rows& rows_at(const double* p) { return *reinterpret_cast<const Rows*>(p); }
+
+/// Leading dimension for n rows. Columns a multiple of 512 bytes apart would crowd into few sets of the cache.
+inline int leading_dimension(int n) {
+  const int ld = round_up(n);
+  return ld >= 128 && ld % 64 == 0 ? ld + kPackRows : ld;
+}
+
+enum class Start { kFromC, kFromZero };
+
+/// C (R packs x N) = C or 0, - A (R packs x depth) B^T, B N x depth; then, with `corner`, C := C corner^-T, where
+/// corner is N x N lower triangular with the reciprocals of its diagonal.
+template <int R, int N, Start S, bool Solve>
+inline void tile(const double* a, std::size_t lda, const double* b, std::size_t ldb, int depth, double* c,
+                 std::size_t ldc, const double* corner, std::size_t ld_corner) {
+  Rows sum[N][R];
+#pragma GCC unroll 8
+  for (int j = 0; j < N; ++j)
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      if constexpr (S == Start::kFromC)
+        sum[j][r] = rows_at(c + j * ldc + r * kPackRows);
+      else
+        sum[j][r] = Rows{};
+    }
+  for (int k = 0; k < depth; ++k) {
+    Rows column[R];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) column[r] = rows_at(a + r * kPackRows);
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j)
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) sum[j][r] -= column[r] * b[j];
+    a += lda;
+    b += ldb;
+  }
+  if constexpr (Solve) {
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j) {
+#pragma GCC unroll 8
+      for (int i = 0; i < j; ++i)
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) sum[j][r] -= sum[i][r] * corner[i * ld_corner + j];
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) sum[j][r] *= corner[j * ld_corner + j];
+    }
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < N; ++j)
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) rows_at(c + j * ldc + r * kPackRows) = sum[j][r];
+}
+
+/// The tile for `packs` <= kTilePacks packs of rows and `columns` = 3 or 6.
+template <Start S, bool Solve>
+void any_tile(int packs, int columns, const double* a, std::size_t lda, const double* b, std::size_t ldb, int depth,
+              double* c, std::size_t ldc, const double* corner = nullptr, std::size_t ld_corner = 0) {
+  const auto with = [&]<int R>() {
+    if (columns == 6)
+      tile<R, 6, S, Solve>(a, lda, b, ldb, depth, c, ldc, corner, ld_corner);
+    else
+      tile<R, 3, S, Solve>(a, lda, b, ldb, depth, c, ldc, corner, ld_corner);
+  };
+  if constexpr (kTilePacks == 4) {
+    if (packs == 4) return with.template operator()<4>();
+    if (packs == 3) return with.template operator()<3>();
+    if (packs == 2) return with.template operator()<2>();
+  }
+  with.template operator()<1>();
+}
+
+/// Rows [begin, end) of C -= A B^T over columns [0, columns) of C; A and C share rows, B's rows are C's columns.
+/// With `lower`, column j starts at row j rounded down to a tile column's pack.
+template <Start S>
+void subtract_product(int begin, int end, int first_column, int columns, bool lower, const double* a, std::size_t lda,
+                      const double* b, std::size_t ldb, int depth, double* c, std::size_t ldc) {
+  for (int j = first_column; j < columns; j += kTileColumns) {
+    const int from = lower ? std::max(begin, round_down(j)) : begin;
+    if (from >= end) break;
+    any_tile<S, false>((end - from) / kPackRows, std::min(kTileColumns, columns - j), a + from, lda, b + j, ldb, depth,
+                       c + from + j * ldc, ldc);
+  }
+}
+
+/// Factors the n x n lower corner at `c` in place, reciprocals on the diagonal. False where a pivot is not positive.
+inline bool factor_corner(double* c, std::size_t ld, int n) {
+  for (int j = 0; j < n; ++j) {
+    double* column = c + j * ld;
+    double pivot = column[j];
+    for (int k = 0; k < j; ++k) pivot -= c[k * ld + j] * c[k * ld + j];
+    if (!(pivot > 0)) return false;
+    const double reciprocal = 1 / std::sqrt(pivot);
+    column[j] = reciprocal;
+    for (int i = j + 1; i < n; ++i) {
+      double value = column[i];
+      for (int k = 0; k < j; ++k) value -= c[k * ld + i] * c[k * ld + j];
+      column[i] = value * reciprocal;
+    }
+  }
+  return true;
+}
+
+/// Row r of a corner's right side: x := x corner^-T.
+inline void solve_row(double* x, std::size_t ldx, const double* corner, std::size_t ld, int n) {
+  for (int j = 0; j < n; ++j) {
+    double value = x[j * ldx];
+    for (int k = 0; k < j; ++k) value -= x[k * ldx] * corner[k * ld + j];
+    x[j * ldx] = value * corner[j * ld + j];
+  }
+}
+
+/// Replaces the kPackRows-wide corners on the diagonal of the factored triangle (reciprocals on its diagonal) by their
+/// inverses, zeros above: a solve then has no recurrence inside a pack.
+inline void invert_corners(double* c, std::size_t ld, int n) {
+  for (int first = 0; first < n; first += kPackRows) {
+    const int m = std::min(kPackRows, n - first);
+    double* corner = c + first * ld + first;
+    double inverse[kPackRows][kPackRows] = {};  // [column][row]
+    for (int j = 0; j < m; ++j) {
+      inverse[j][j] = corner[j * ld + j];
+      for (int i = j + 1; i < m; ++i) {
+        double sum = 0;
+        for (int k = j; k < i; ++k) sum -= corner[k * ld + i] * inverse[j][k];
+        inverse[j][i] = sum * corner[i * ld + i];
+      }
+    }
+    for (int j = 0; j < m; ++j)
+      for (int i = 0; i < kPackRows; ++i) corner[j * ld + i] = inverse[j][i];
+  }
+}
+
+/// y (rows) -= A x over N columns; all packs.
+template <int N>
+inline void subtract_columns(const double* a, std::size_t lda, int rows, const double* x, double* y) {
+  double scale[N];
+  for (int j = 0; j < N; ++j) scale[j] = x[j];
+  for (int r = 0; r < rows; r += kPackRows) {
+    Rows even = rows_at(y + r), odd = Rows{};
+#pragma GCC unroll 12
+    for (int j = 0; j < N; ++j) {
+      if (j % 2 == 0)
+        even -= rows_at(a + j * lda + r) * scale[j];
+      else
+        odd -= rows_at(a + j * lda + r) * scale[j];
+    }
+    rows_at(y + r) = even + odd;
+  }
+}
+
+inline double sum_of(const Rows& v) { return ((v[0] + v[4]) + (v[1] + v[5])) + ((v[2] + v[6]) + (v[3] + v[7])); }
+
+/// x_j -= a_j . y for N columns.
+template <int N>
+inline void subtract_dots(const double* a, std::size_t lda, int rows, const double* y, double* x) {
+  Rows sum[N];
+#pragma GCC unroll 12
+  for (int j = 0; j < N; ++j) sum[j] = Rows{};
+  for (int r = 0; r < rows; r += kPackRows) {
+    const Rows value = rows_at(y + r);
+#pragma GCC unroll 12
+    for (int j = 0; j < N; ++j) sum[j] += rows_at(a + j * lda + r) * value;
+  }
+  for (int j = 0; j < N; ++j) x[j] -= sum_of(sum[j]);
+}
+
+}  // namespace stiction::panel
