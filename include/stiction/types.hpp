@@ -28,4 +28,11 @@ struct TriangleMesh {
   std::vector<Eigen::Vector3i> triangles;
 };
 
+/// An indexed tetrahedral mesh. Seen from vertex 3, vertices 0, 1, 2 turn counter-clockwise, so that volumes
+/// det(x1 - x0, x2 - x0, x3 - x0) / 6 are positive.
+struct TetMesh {
+  std::vector<Vec3> vertices;
+  std::vector<Eigen::Vector4i> tets;
+};
+
 }  // namespace stiction
