@@ -91,6 +91,8 @@ nlohmann::json to_json(const StepReport& r, const Simulation& simulation) {
                       {"candidates", r.candidates},
                       {"halvings", r.halvings},
                       {"nu", r.nu},
+                      {"mu_n_over_m", r.mu_n_over_m},
+                      {"linear_iterations", r.linear_iterations},
                       {"energy_kinetic", r.energy_kinetic},
                       {"energy_elastic", r.energy_elastic},
                       {"energy_gravity", r.energy_gravity},

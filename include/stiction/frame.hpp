@@ -20,7 +20,8 @@ struct MeshLayout {
   std::string name;
   std::vector<Eigen::Vector3i> triangles;
   int vertex_count = 0;
-  bool is_ground = false;  ///< a plane, drawn as a large quad
+  bool is_ground = false;     ///< a plane, drawn as a large quad
+  bool is_simulated = false;  ///< a body, not a collider
 };
 
 /// The part of the output that does not change over time.

@@ -32,6 +32,7 @@ struct SolverOptions {
   int admm_iterations = 25;         ///< N_ADMM
   int gauss_seidel_iterations = 5;  ///< N_GS
   double tolerance = 1e-5;          ///< ε∞, m
+  double linear_tolerance = 1e-4;   ///< τ_LS: of iterative linear solves, as a fraction of δ∞ (D20 6.2.5)
   int ccd_interval = 5;             ///< ADMM iterations between two continuous detections (D20 6.2.3)
   int repair_passes = 3;            ///< detect-and-project rounds on the final velocity
   double weight_sigma = 0.001;      ///< σ of W (D20 6.2.6)
@@ -165,6 +166,106 @@ struct Chains {
   std::vector<PointMass> point_masses;
 };
 
+/// Nodes that follow a collider, or stand still where `attach` is empty.
+struct Pins {
+  std::vector<int> nodes;  ///< vertices of a shell or solid; frames of a frames body
+  std::string attach;
+};
+
+/// A force on one vertex of a shell or solid, keyframed. N.
+struct VertexForce {
+  int vertex = 0;
+  std::vector<VectorKey> force;
+};
+
+/// Cloth, paper, bands: a triangle mesh with membrane and bending stiffness.
+struct Shell {
+  std::string name;
+  TriangleMesh mesh;                     ///< at time zero, world coordinates, m
+  std::vector<Vec3> rest_vertices;       ///< shape at rest; empty: that of time zero, m
+  double thickness = 1e-3;               ///< h; the collision radius is half of it, m
+  double density = 500;                  ///< kg/m³
+  double stretch_modulus = 1e5;          ///< E_s, along the warp where it differs, Pa
+  double weft_modulus = 0;               ///< E_s across the warp; 0: isotropic, Pa
+  double shear_modulus = 0;              ///< of an orthotropic membrane; 0: E/(2 (1 + ν)) of the mean modulus, Pa
+  Vec3 warp = Vec3::UnitX();             ///< direction of the warp in the rest shape, projected on each triangle
+  double poisson = 0.3;                  ///< ν
+  double bend_modulus = 1e5;             ///< E_b, Pa
+  double damping = 1e-3;                 ///< ξ, s
+  double pressure = 0;                   ///< on the inner side of counter-clockwise faces, Pa
+  double drag_normal = 0;                ///< air drag per area and relative normal velocity, kg/(m² s)
+  double drag_tangential = 0;            ///< the same along the surface, kg/(m² s)
+  double friction = 0.3;                 ///< μ of this body
+  Vec3 initial_velocity = Vec3::Zero();  ///< m/s
+  std::vector<Pins> pins;
+  std::vector<VertexForce> forces;
+};
+
+enum class Material { corotated, fixed_corotated, st_venant_kirchhoff, neo_hookean, stable_neo_hookean };
+
+/// A soft body of linear tetrahedra, and the surface that touches: its boundary, or a mesh embedded in it.
+struct Solid {
+  std::string name;
+  TetMesh mesh;                     ///< at time zero, world coordinates, m
+  std::vector<Vec3> rest_vertices;  ///< shape at rest; empty: that of time zero, m
+  TriangleMesh surface;             ///< embedded by its position at time zero; empty: the boundary of the mesh
+  Material material = Material::fixed_corotated;
+  double young = 1e5;                    ///< E, Pa
+  double poisson = 0.3;                  ///< ν
+  double density = 1000;                 ///< kg/m³
+  double damping = 1e-3;                 ///< ξ of strain rates, s
+  double mass_damping = 0;               ///< Rayleigh's α, 1/s: slows rigid motion, too
+  double contact_radius = 1e-3;          ///< thickness of the surface for collision, m
+  double friction = 0.3;                 ///< μ of this body
+  Vec3 initial_velocity = Vec3::Zero();  ///< m/s
+  std::vector<Pins> pins;
+  std::vector<VertexForce> forces;
+};
+
+/// Share of a frame in the motion of a point: linear blend skinning.
+struct FrameWeight {
+  int frame = 0;
+  double weight = 0;
+  Vec3 gradient = Vec3::Zero();  ///< of the weight over the rest position; used at samples only, 1/m
+};
+
+/// A point of material that stands for a volume (a piece of a curve, a sheet or a solid).
+struct FrameSample {
+  Vec3 position;      ///< at rest, m
+  double volume = 0;  ///< m³
+  std::vector<FrameWeight> weights;
+};
+
+/// A body of affine frames (Faure et al. 2011): points move as x = Σ w_i(X) T_i(X), T_i affine.
+struct Frames {
+  std::string name;
+  std::vector<Vec3> frames;                               ///< origins at rest and time zero, m
+  double frame_size = 0.1;                                ///< length over which a frame's columns are measured, m
+  std::vector<FrameSample> samples;                       ///< mass and elasticity
+  TriangleMesh surface;                                   ///< what touches, m
+  std::vector<std::vector<FrameWeight>> surface_weights;  ///< a list a vertex
+  Material material = Material::corotated;
+  double young = 1e6;                    ///< E, Pa
+  double poisson = 0.3;                  ///< ν
+  double density = 500;                  ///< kg/m³
+  double damping = 1e-3;                 ///< ξ, s
+  double drag = 0;                       ///< air drag per area and relative velocity of the surface, kg/(m² s)
+  double contact_radius = 1e-3;          ///< m
+  double friction = 0.3;                 ///< μ
+  Vec3 initial_velocity = Vec3::Zero();  ///< m/s
+  std::vector<Pins> pins;                ///< of frames
+};
+
+/// Soft constraints that hold two bodies together as they are at time zero: a spring of no length at each point, from
+/// the nearest point of a to the nearest of b.
+struct Attachment {
+  std::string a, b;          ///< bodies; b may be a collider's name
+  bool roots = false;        ///< a is a body of strands: hold the root and the direction of each
+  std::vector<Vec3> points;  ///< where else, world coordinates at time zero, m
+  double stiffness = 100;    ///< of each spring, N/m
+  double damping = 1e-3;     ///< ξ, s
+};
+
 /// Overrides the geometric mean of two bodies' friction coefficients.
 struct FrictionPair {
   std::string a, b;
@@ -192,6 +293,10 @@ struct Scene {
   std::vector<Collider> colliders;
   std::vector<Rods> rods;
   std::vector<Chains> chains;
+  std::vector<Shell> shells;
+  std::vector<Solid> solids;
+  std::vector<Frames> frames;
+  std::vector<Attachment> attachments;
   std::vector<FrictionPair> friction_pairs;
 };
 

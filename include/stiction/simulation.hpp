@@ -42,6 +42,10 @@ class Simulation {
 
   /// A strand of a rods or chains body, by the body's index: rods first, then chains, in the scene's order.
   NodeRange strand(int body, int strand) const;
+  /// Nodes of a body; those of a shell or solid are the vertices of its mesh, a frame has four.
+  NodeRange body_nodes(const std::string& name) const;
+  /// Force that holds the pinned nodes of a shell, solid or frames body over the last step, N.
+  Vec3 pin_reaction(const std::string& name) const;
   /// Force that holds an end of a strand over the last step, N.
   Vec3 root_reaction(int body, int strand) const;
   Vec3 tip_reaction(int body, int strand) const;

@@ -21,7 +21,8 @@ struct StepContext {
   double dt = 0;        ///< s
   double time_end = 0;  ///< time at the end of the step, s
   const WorldOptions* world = nullptr;
-  std::span<const Pose> displacement;  ///< of each collider, from time zero to time_end
+  std::span<const Pose> displacement;        ///< of each collider, from time zero to time_end
+  std::span<const Pose> displacement_start;  ///< the same to the start of the step
 };
 
 struct BodyEnergy {
@@ -44,6 +45,10 @@ class Body {
   /// Assembles A and g at the iterate v (and the body's own iterate of its auxiliary degrees of freedom).
   virtual void assemble(const Nodes& nodes, std::span<const Vec3> v) = 0;
 
+  /// Adds mass × I₃ (kg) to block (i, j) of A, and to (j, i): a spring between points of this body's surface, or its
+  /// share of one that ties it to another body. Only pairs that the body's elements couple are allowed.
+  virtual void add_coupling(int node_i, int node_j, double mass) = 0;
+
   /// Smallest eigenvalue of each node's 3×3 diagonal block of A, kg.
   virtual void smallest_eigenvalues(std::span<double> eta) const = 0;
 
@@ -53,6 +58,9 @@ class Body {
 
   /// v = v_k + (A + W)⁻¹ (impulse - g) for components with a set bit in `active`.
   virtual void solve(std::span<const Vec3> impulse, std::span<Vec3> v, std::span<const std::uint8_t> active) = 0;
+
+  /// z = (A + W)⁻¹ r for components with a set bit in `active`; nothing else changes.
+  virtual void precondition(std::span<const Vec3> r, std::span<Vec3> z, std::span<const std::uint8_t> active) = 0;
 
   /// The auxiliary degrees of freedom found by the last solve become the next iterate.
   virtual void accept_iterate() = 0;

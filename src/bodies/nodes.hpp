@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "bodies/skin.hpp"
 #include "stiction/types.hpp"
 
 namespace stiction {
@@ -16,6 +17,7 @@ struct Nodes {
   std::vector<double> m;            ///< mass, kg
   std::vector<std::uint8_t> fixed;  ///< 1: its velocity is prescribed
   std::vector<int> component;       ///< the strand (or whole body) that a contact on this node couples to
+  Skin skin;                        ///< surface vertices that hang on nodes
 
   int size() const { return static_cast<int>(x.size()); }
 

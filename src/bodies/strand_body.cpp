@@ -292,15 +292,19 @@ bool StrandBody<D, HB>::factor(std::span<const double> w, std::span<const std::u
   return good;
 }
 
+// v = v_k + (A + W)⁻¹ (impulse − g), or without v_k and g where homogeneous.
 template <int D, int HB>
-void StrandBody<D, HB>::solve(std::span<const Vec3> impulse, std::span<Vec3> v, std::span<const std::uint8_t> active) {
+template <typename StrandBody<D, HB>::Solve kind>
+void StrandBody<D, HB>::solve_batches(std::span<const Vec3> impulse, std::span<Vec3> v,
+                                      std::span<const std::uint8_t> active, AlignedVector<PackD>& solution) {
   for_each_batch([&](const StrandBatch& batch) {
     if (!any_component(batch, first_component, active)) return;
-    const PackD* minus_g = rows(minus_g_, batch);
     const PackD* free = rows(free_, batch);
-    const PackD* iterate = rows(iterate_, batch);
-    PackD* b = rows(solution_, batch);
-    std::copy_n(minus_g, batch.nodes * D, b);
+    PackD* b = rows(solution, batch);
+    if constexpr (kind == Solve::affine)
+      std::copy_n(rows(minus_g_, batch), batch.nodes * D, b);
+    else
+      std::fill_n(b, batch.nodes * D, PackD(0.0));
     for (int lane = 0; lane < kLanes; ++lane) {
       if (batch.strand[lane] == kNoStrand) continue;
       const int first = layout_.first_node(batch.strand[lane]), count = layout_.node_count(batch.strand[lane]);
@@ -308,7 +312,10 @@ void StrandBody<D, HB>::solve(std::span<const Vec3> impulse, std::span<Vec3> v, 
         for (int a = 0; a < 3; ++a) b[i * D + a].v[lane] += impulse[first + i][a] * free[i * D + a][lane];
     }
     banded_solve<HB>(band_of(factor_, batch), b);
-    for (int r = 0; r < batch.nodes * D; ++r) b[r] += iterate[r];
+    if constexpr (kind == Solve::affine) {
+      const PackD* iterate = rows(iterate_, batch);
+      for (int r = 0; r < batch.nodes * D; ++r) b[r] += iterate[r];
+    }
     for (int lane = 0; lane < kLanes; ++lane) {
       if (batch.strand[lane] == kNoStrand || !active[first_component + batch.strand[lane]]) continue;
       const int first = layout_.first_node(batch.strand[lane]), count = layout_.node_count(batch.strand[lane]);
@@ -316,6 +323,29 @@ void StrandBody<D, HB>::solve(std::span<const Vec3> impulse, std::span<Vec3> v, 
         for (int a = 0; a < 3; ++a) v[first + i][a] = b[i * D + a][lane];
     }
   });
+}
+
+template <int D, int HB>
+void StrandBody<D, HB>::solve(std::span<const Vec3> impulse, std::span<Vec3> v, std::span<const std::uint8_t> active) {
+  solve_batches<Solve::affine>(impulse, v, active, solution_);
+}
+
+template <int D, int HB>
+void StrandBody<D, HB>::precondition(std::span<const Vec3> r, std::span<Vec3> z, std::span<const std::uint8_t> active) {
+  correction_.resize(solution_.size());
+  solve_batches<Solve::homogeneous>(r, z, active, correction_);
+}
+
+template <int D, int HB>
+void StrandBody<D, HB>::add_coupling(int node_i, int node_j, double mass) {
+  if (node_i < node_j) std::swap(node_i, node_j);
+  const int strand = layout_.strand_of(node_i), i = node_i - layout_.first_node(strand), apart = node_i - node_j;
+  const auto [batch, lane] = place_of(strand);
+  const PackD* free = rows(free_, *batch);
+  BandView<HB> A = band_of(band_, *batch);
+  for (int a = 0; a < 3; ++a)
+    if (free[i * D + a][lane] != 0.0 && free[(i - apart) * D + a][lane] != 0.0)
+      A.entry(i * D + a, apart * D).v[lane] += mass;
 }
 
 template <int D, int HB>

@@ -23,6 +23,8 @@ class StrandBody : public Body {
   void smallest_eigenvalues(std::span<double> eta) const override;
   bool factor(std::span<const double> w, std::span<const std::uint8_t> stale) override;
   void solve(std::span<const Vec3> impulse, std::span<Vec3> v, std::span<const std::uint8_t> active) override;
+  void add_coupling(int node_i, int node_j, double mass) override;
+  void precondition(std::span<const Vec3> r, std::span<Vec3> z, std::span<const std::uint8_t> active) override;
   BodyEnergy measure(const Nodes& nodes, std::span<const Vec3> v_start, std::span<const Vec3> contact_impulse,
                      const WorldOptions& world) override;
   double max_stretch(std::span<const Vec3> x) const override;
@@ -89,6 +91,10 @@ class StrandBody : public Body {
     std::vector<VectorKey> keys;
   };
 
+  enum class Solve { affine, homogeneous };
+  template <Solve kind>
+  void solve_batches(std::span<const Vec3> impulse, std::span<Vec3> v, std::span<const std::uint8_t> active,
+                     AlignedVector<PackD>& solution);
   Vec3 external_force(const Nodes& nodes, int node, const Vec3& v) const;
   void add_external(const StrandBatch& batch, const Nodes& nodes, std::span<const Vec3> v, PackD* g,
                     BandView<HB>& A) const;
@@ -97,6 +103,7 @@ class StrandBody : public Body {
   AlignedVector<PackD> free_;     // 1 or 0, a row
   AlignedVector<PackD> minus_g_;  // a row
   AlignedVector<PackD> band_, factor_;
+  AlignedVector<PackD> correction_;  // of precondition, a row
   std::vector<FixedNode> fixed_;
   std::vector<double> drag_;    // kg/s, a node of the body
   std::vector<Vec3> external_;  // keyframed force, N, a node of the body

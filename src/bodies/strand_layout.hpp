@@ -1,6 +1,7 @@
 // Strands in batches of kLanes: which strand sits in which lane, and how node vectors get there and back.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -29,6 +30,10 @@ class StrandLayout {
   int strand_count() const { return static_cast<int>(first_.size()); }
   int first_node(int strand) const { return first_[strand]; }
   int node_count(int strand) const { return count_[strand]; }
+  /// The strand that a node (global index) belongs to.
+  int strand_of(int node) const {
+    return static_cast<int>(std::upper_bound(first_.begin(), first_.end(), node) - first_.begin()) - 1;
+  }
   int pack_count() const { return pack_count_; }
   int max_nodes() const { return max_nodes_; }
 

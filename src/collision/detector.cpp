@@ -18,7 +18,11 @@ constexpr std::size_t kCandidatesPerChunk = 2048;
 constexpr double kSlack = 0.25;        // of the expected displacement, its own and the root mean square, added to boxes
 constexpr double kCaughtAgain = 0.25;  // of the radii: distance at which a pair in contact is caught again
 constexpr double kCaughtDeep = 0.5;    // of its distance, where it starts nearer than that
-constexpr double kTilt = 0.01;         // sine by which a normal may lean over a neighbouring face
+constexpr double kTilt = 0.01;         // sine by which a normal may lean over a neighbouring face or edge
+constexpr double kApart = 0.05;        // of an edge: contacts of two edges side by side nearer than this are one
+// On a half circle whose ends just touch, the arc between them is pi/2 times their distance: anything closer along a
+// strand or a sheet overlaps by construction.
+constexpr double kFolded = 0.5 * std::numbers::pi;
 constexpr std::uint8_t kMaxContacts = 8;  // of one pair in a step
 constexpr double kInterior = 1e-3;        // an edge's contact nearer to its ends than this is its nodes' affair
 
@@ -36,6 +40,15 @@ Pose inverse(const Pose& pose) {
   return {r, -(r * pose.position)};
 }
 
+}  // namespace
+
+namespace {
+double closest_edge_edge_distance2(const Vec3& a, const Vec3& b, const Vec3& c, const Vec3& d) {
+  return closest_edge_edge(a, b, c, d).distance2;
+}
+double closest_point_triangle_distance2(const Vec3& x, const Vec3& a, const Vec3& b, const Vec3& c) {
+  return closest_point_triangle(x, a, b, c).distance2;
+}
 }  // namespace
 
 FrictionTable::FrictionTable(std::vector<double> mu) : count_(mu.size()), table_(mu.size() * mu.size()) {
@@ -68,24 +81,45 @@ std::array<int, 4> Detector::point_nodes(const std::pair<int, int>& pair) const 
 bool Detector::edges_may_touch(int i, int j) const {
   const SurfaceEdge &e = surface_.edges[i], &f = surface_.edges[j];
   if (!edge_free_[i] && !edge_free_[j]) return false;
-  if (e.strand < 0 && f.strand < 0) return false;
+  if (e.strand < 0 && f.strand < 0)
+    return e.body != f.body || (options_.self_collision &&
+                                apart_at_rest(edge_nodes({i, j}), e.radius + f.radius, closest_edge_edge_distance2));
   if (e.strand >= 0 && f.strand >= 0 && !options_.self_collision) return false;
   if (e.strand != f.strand) return true;
-  // On a half circle whose ends just touch, the arc between them is pi/2 times their distance: anything closer along
-  // the strand overlaps by construction.
   const double between = std::max(f.arc_a - e.arc_b, e.arc_a - f.arc_b);
-  return between > 0.5 * std::numbers::pi * (e.radius + f.radius);
+  return between > kFolded * (e.radius + f.radius);
 }
 
 bool Detector::point_may_touch(int point, int triangle) const {
-  const int node = surface_.points[point].node;
+  const SurfacePoint& p = surface_.points[point];
   const SurfaceTriangle& t = surface_.triangles[triangle];
-  return point_free_[point] && node != t.a && node != t.b && node != t.c;
+  if (!point_free_[point] && fixed_[t.a] && fixed_[t.b] && fixed_[t.c]) return false;
+  return p.body != t.body ||
+         (options_.self_collision &&
+          apart_at_rest(point_nodes({point, triangle}), p.radius + t.radius, closest_point_triangle_distance2));
+}
+
+// On a mesh, what is nearer at rest than it can come by folding (as along a strand) never touches.
+template <class Distance2>
+bool Detector::apart_at_rest(const std::array<int, 4>& vertex, double radii, Distance2&& distance2) const {
+  const double apart = kFolded * radii;
+  const Vec3 &a = surface_.rest[vertex[0]], &b = surface_.rest[vertex[1]];
+  const Vec3 &c = surface_.rest[vertex[2]], &d = surface_.rest[vertex[3]];
+  return distance2(a, b, c, d) > apart * apart;
 }
 
 void Detector::begin_step(const Nodes& nodes, std::span<const Pose> pose_start, std::span<const Pose> pose_end,
                           double dt, std::span<const Vec3> v) {
   nodes_ = &nodes;
+  const std::size_t vertices = nodes.x.size() + nodes.skin.size();
+  x_.assign(nodes.x.begin(), nodes.x.end());
+  fixed_.assign(nodes.fixed.begin(), nodes.fixed.end());
+  for (std::size_t j = x_.size(); j < vertices; ++j) {
+    x_.push_back(nodes.skin.at(static_cast<int>(j), nodes.x));
+    std::uint8_t all_fixed = 1;
+    nodes.skin.for_each_node(static_cast<int>(j), [&](int node, double) { all_fixed &= nodes.fixed[node]; });
+    fixed_.push_back(all_fixed);
+  }
   pose_start_ = pose_start;
   pose_end_ = pose_end;
   dt_ = dt;
@@ -95,8 +129,8 @@ void Detector::begin_step(const Nodes& nodes, std::span<const Pose> pose_start, 
   edge_free_.resize(surface_.edges.size());
   point_free_.resize(surface_.points.size());
   for (std::size_t i = 0; i < surface_.edges.size(); ++i)
-    edge_free_[i] = !nodes.fixed[surface_.edges[i].a] || !nodes.fixed[surface_.edges[i].b];
-  for (std::size_t i = 0; i < surface_.points.size(); ++i) point_free_[i] = !nodes.fixed[surface_.points[i].node];
+    edge_free_[i] = !fixed_[surface_.edges[i].a] || !fixed_[surface_.edges[i].b];
+  for (std::size_t i = 0; i < surface_.points.size(); ++i) point_free_[i] = !fixed_[surface_.points[i].node];
   collider_node_.assign(colliders_.size(), {});
   collider_edge_.assign(colliders_.size(), {});
   for (std::size_t c = 0; c < colliders_.size(); ++c) {
@@ -104,9 +138,22 @@ void Detector::begin_step(const Nodes& nodes, std::span<const Pose> pose_start, 
     collider_node_[c].assign(surface_.points.size(), 0);
     collider_edge_[c].assign(surface_.edges.size(), 0);
   }
-  node_boxes_.assign(nodes.x.size(), Box{});
-  fit_rigid_motion(v);
-  follow(v);
+  node_boxes_.assign(vertices, Box{});
+  const auto v_all = on_vertices(v);
+  fit_rigid_motion(v_all);
+  follow(v_all);
+}
+
+// Velocities of all vertices, those of the skin included.
+std::span<const Vec3> Detector::on_vertices(std::span<const Vec3> v) {
+  const Skin& skin = nodes_->skin;
+  if (skin.size() == 0) return v;
+  v_all_.assign(v.begin(), v.end());
+  v_all_.resize(v.size() + skin.size());
+  tbb::parallel_for(tbb::blocked_range<int>(0, skin.size(), 4096), [&](const auto& range) {
+    for (int i = range.begin(); i < range.end(); ++i) v_all_[skin.base + i] = skin.at(skin.base + i, v);
+  });
+  return v_all_;
 }
 
 void Detector::fit_rigid_motion(std::span<const Vec3> v) {
@@ -114,14 +161,14 @@ void Detector::fit_rigid_motion(std::span<const Vec3> v) {
   rigid_center_.setZero();
   rigid_v_.setZero();
   for (std::size_t j = 0; j < v.size(); ++j) {
-    rigid_center_ += nodes_->x[j] / count;
+    rigid_center_ += x_[j] / count;
     rigid_v_ += v[j] / count;
   }
   // Least squares: Σ (|d|² I − d dᵀ) omega = Σ d × (v − V).
   Mat3 inertia = Mat3::Zero();
   Vec3 moment = Vec3::Zero();
   for (std::size_t j = 0; j < v.size(); ++j) {
-    const Vec3 d = nodes_->x[j] - rigid_center_;
+    const Vec3 d = x_[j] - rigid_center_;
     inertia += d.squaredNorm() * Mat3::Identity() - d * d.transpose();
     moment += d.cross(v[j] - rigid_v_);
   }
@@ -134,16 +181,16 @@ void Detector::fit_rigid_motion(std::span<const Vec3> v) {
 void Detector::follow(std::span<const Vec3> v) {
   const double turn = dt_ * rigid_omega_.norm();  // M⁻¹ turns a displacement by no more than this
   double sum2 = 0;
-  for (std::size_t j = 0; j < node_boxes_.size(); ++j) sum2 += (swept_end(j, v) - nodes_->x[j]).squaredNorm();
+  for (std::size_t j = 0; j < node_boxes_.size(); ++j) sum2 += (swept_end(j, v) - x_[j]).squaredNorm();
   const double typical = std::sqrt(sum2 / static_cast<double>(std::max<std::size_t>(1, node_boxes_.size())));
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, node_boxes_.size(), 4096), [&](const auto& range) {
     for (std::size_t j = range.begin(); j < range.end(); ++j) {
       if (within_box(j, v)) continue;
       const Vec3 end = swept_end(j, v);
       Box box;
-      box.merge(nodes_->x[j]);
+      box.merge(x_[j]);
       box.merge(end);
-      box.inflate((kSlack + turn) * (end - nodes_->x[j]).norm() + 0.05 * typical);
+      box.inflate((kSlack + turn) * (end - x_[j]).norm() + 0.05 * typical);
       node_boxes_[j].merge(box);
     }
   });
@@ -153,7 +200,7 @@ void Detector::follow(std::span<const Vec3> v) {
 
 bool Detector::within_box(std::size_t node, std::span<const Vec3> v) const {
   const Vec3 end = swept_end(node, v);
-  const Vec3 turned = Vec3::Constant(dt_ * rigid_omega_.norm() * (end - nodes_->x[node]).norm());
+  const Vec3 turned = Vec3::Constant(dt_ * rigid_omega_.norm() * (end - x_[node]).norm());
   return node_boxes_[node].contains(end - turned) && node_boxes_[node].contains(end + turned);
 }
 
@@ -234,14 +281,15 @@ void Detector::collect(std::size_t count, std::vector<Contact>& out, Test&& test
 // Cohesion by the gap (once a pair), and B11's rebound where the pair meets within the step.
 void Detector::finish(Contact& c) const {
   c.mobility = 0;
-  for (int j = 0; j < 4; ++j)
-    if (c.node[j] != kNoNode && !nodes_->fixed[c.node[j]]) c.mobility = std::max(c.mobility, std::abs(c.b[j]));
+  c.for_each_node(nodes_->skin, [&](int node, double b) {
+    if (!nodes_->fixed[node]) c.mobility = std::max(c.mobility, std::abs(b));
+  });
   if (c.key.ordinal() == 0 && options_.cohesion > 0 && options_.cohesion_distance > 0)
     c.cohesion = options_.cohesion * std::clamp(1.0 - c.gap / options_.cohesion_distance, 0.0, 1.0);
   if (options_.restitution > 0) {
     Vec3 u = -c.surface_velocity;
     for (int j = 0; j < 4; ++j)
-      if (c.node[j] != kNoNode) u += c.b[j] * nodes_->v[c.node[j]];
+      if (c.node[j] != kNoNode) u += c.b[j] * nodes_->skin.at(c.node[j], nodes_->v);
     const double approach = -u.dot(c.n);
     if (approach * dt_ > std::max(c.gap, 0.0)) {
       c.gap = std::min(c.gap, 0.0);
@@ -261,7 +309,7 @@ Contact Detector::pair_contact(ContactKey key, const std::array<int, 4>& node, c
   for (int j = 0; j < 4; ++j) {
     c.node[j] = node[j];
     c.b[j] = b[j];
-    h += b[j] * nodes_->x[node[j]];
+    h += b[j] * x_[node[j]];
   }
   c.gap = h.dot(n) - radii;
   finish(c);
@@ -286,6 +334,32 @@ PairGeometry edge_geometry(const std::array<Vec3, 4>& x) {
   const Vec3 h = (1 - c.s) * x[0] + c.s * x[1] - (1 - c.t) * x[2] - c.t * x[3];
   const double distance = std::sqrt(c.distance2);
   return {{1 - c.s, c.s, -(1 - c.t), -c.t}, distance, normal_or(h, distance, (x[1] - x[0]).cross(x[3] - x[2]))};
+}
+
+// The ends of the part of two edges that lies side by side.
+std::array<PairGeometry, 2> shared_ends(const std::array<Vec3, 4>& x, const Vec3& fallback) {
+  const auto onto = [](const Vec3& p, const Vec3& a, const Vec3& b) {
+    const double length2 = (b - a).squaredNorm();
+    return length2 > 0 ? std::clamp((p - a).dot(b - a) / length2, 0.0, 1.0) : 0.0;
+  };
+  std::array<PairGeometry, 2> ends;
+  for (int k = 0; k < 2; ++k) {
+    const double s = onto(x[2 + k], x[0], x[1]);
+    const Vec3 p = (1 - s) * x[0] + s * x[1];
+    const double t = onto(p, x[2], x[3]);
+    const Vec3 h = p - (1 - t) * x[2] - t * x[3];
+    const double distance = h.norm();
+    ends[k] = {{1 - s, s, -(1 - t), -t}, distance, normal_or(h, distance, fallback)};
+  }
+  return ends;
+}
+
+// Whether two edges of strands touch side by side there: the normal is square to both. A node inside a strand counts
+// for the edge that it starts.
+bool side_by_side(const PairGeometry& at, const SurfaceEdge& e, const SurfaceEdge& f, const std::array<Vec3, 4>& x) {
+  const bool left_to_next = (at.b[1] == 1.0 && e.next[1] >= 0) || (at.b[3] == -1.0 && f.next[1] >= 0);
+  const auto square = [&](const Vec3& edge) { return std::abs(at.n.dot(edge)) <= kTilt * edge.norm(); };
+  return !left_to_next && square(x[1] - x[0]) && square(x[3] - x[2]);
 }
 
 PairGeometry point_geometry(const std::array<Vec3, 4>& x) {
@@ -323,12 +397,14 @@ bool Detector::edges_own(const std::pair<int, int>& pair, const Vec3& n, Where&&
   return owns(surface_.edges[pair.first], -n) && owns(surface_.edges[pair.second], n);
 }
 
-// Whether neither edge's neighbour along its strand is nearer to the other edge: n points from the second to the first.
+// Whether neither edge's neighbour along its strand is clearly nearer to the other edge: n points from the second to
+// the first. Strands side by side are about as near all along, and every pair of edges keeps its contact.
 bool Detector::strands_own(const std::pair<int, int>& pair, const std::array<double, 4>& b, const Vec3& n) const {
   const auto owns = [&](const SurfaceEdge& e, double at, const Vec3& towards_other) {
     const int end = at == 0.0 ? 0 : (at == 1.0 ? 1 : -1);
     if (end < 0 || e.next[end] < 0) return true;
-    return (nodes_->x[e.next[end]] - nodes_->x[end == 0 ? e.a : e.b]).dot(towards_other) <= 0;
+    const Vec3 along = x_[e.next[end]] - x_[end == 0 ? e.a : e.b];
+    return along.dot(towards_other) <= kTilt * along.norm();
   };
   const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
   return e.strand == f.strand || (owns(e, b[1], -n) && owns(f, -b[3], n));
@@ -337,7 +413,7 @@ bool Detector::strands_own(const std::pair<int, int>& pair, const std::array<dou
 // Whether a force at the contact can move anything.
 bool Detector::movable(const std::array<int, 4>& node, const std::array<double, 4>& b) const {
   for (int j = 0; j < 4; ++j)
-    if (!nodes_->fixed[node[j]] && std::abs(b[j]) > kInterior) return true;
+    if (!fixed_[node[j]] && std::abs(b[j]) > kInterior) return true;
   return false;
 }
 
@@ -355,21 +431,31 @@ bool Detector::triangle_owns(int triangle, const std::array<double, 4>& b, const
 
 std::vector<Contact> Detector::proximity() {
   std::vector<Contact> out;
-  const auto at_start = [&](int node) -> const Vec3& { return nodes_->x[node]; };
+  const auto at_start = [&](int node) -> const Vec3& { return x_[node]; };
   const auto start_of = [&](const std::array<int, 4>& node) {
-    return std::array<Vec3, 4>{nodes_->x[node[0]], nodes_->x[node[1]], nodes_->x[node[2]], nodes_->x[node[3]]};
+    return std::array<Vec3, 4>{x_[node[0]], x_[node[1]], x_[node[2]], x_[node[3]]};
   };
   collect(edge_pairs_.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
     const auto& pair = edge_pairs_[i];
     const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
     const double radii = e.radius + f.radius;
     const auto node = edge_nodes(pair);
-    const PairGeometry g = edge_geometry(start_of(node));
+    const auto x = start_of(node);
+    const PairGeometry g = edge_geometry(x);
     if (g.distance > reach(radii) || !movable(node, g.b)) return;
     if (!edges_own(pair, g.n, at_start) || !strands_own(pair, g.b, g.n)) return;
-    edge_known_[i] = 1;
-    found.push_back(pair_contact(ContactKey::make(ContactKey::edge_edge, pair.first, pair.second, 0), node, g.b, g.n,
-                                 radii, friction_(e.body, f.body)));
+    const auto add = [&](const PairGeometry& at) {
+      found.push_back(pair_contact(ContactKey::make(ContactKey::edge_edge, pair.first, pair.second, edge_known_[i]++),
+                                   node, at.b, at.n, radii, friction_(e.body, f.body)));
+    };
+    add(g);
+    if (e.strand < 0 || f.strand < 0) return;
+    // Side by side, the closest points jump from one end of the shared part to the other with the slightest turn, and
+    // a tip would rock on them for ever: both ends are held.
+    for (const PairGeometry& end : shared_ends(x, g.n))
+      if (std::abs(end.b[1] - g.b[1]) > kApart && end.distance <= reach(radii) && side_by_side(end, e, f, x) &&
+          movable(node, end.b))
+        add(end);
   });
   collect(point_pairs_.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
     const auto& pair = point_pairs_[i];
@@ -390,12 +476,13 @@ std::vector<Contact> Detector::proximity() {
   return out;
 }
 
-std::vector<Contact> Detector::continuous(std::span<const Vec3> v) {
+std::vector<Contact> Detector::continuous(std::span<const Vec3> v_nodes) {
+  const auto v = on_vertices(v_nodes);
   if (!within_boxes(v)) follow(v);
   std::vector<Contact> out;
   const auto motion_of = [&](const std::array<int, 4>& node, std::array<Vec3, 4>& x_t0, std::array<Vec3, 4>& x_t1) {
     for (int j = 0; j < 4; ++j) {
-      x_t0[j] = nodes_->x[node[j]];
+      x_t0[j] = x_[node[j]];
       x_t1[j] = end_of(node[j], v);
     }
   };
@@ -409,7 +496,7 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v) {
     const auto when = impact(x_t0, x_t1, separation);
     if (!when) return;
     const PairGeometry g = geometry(mix(x_t0, x_t1, *when));
-    if (!movable(node, g.b) || !owns(g, [&](int j) -> Vec3 { return nodes_->x[j] + *when * dt_ * v[j]; })) return;
+    if (!movable(node, g.b) || !owns(g, [&](int j) -> Vec3 { return x_[j] + *when * dt_ * v[j]; })) return;
     found.push_back(pair_contact(ContactKey::make(kind, pair.first, pair.second, known), node, g.b, g.n, radii, mu));
     ++known;
   };
@@ -452,8 +539,8 @@ Contact Detector::collider_contact(ContactKey key, int collider, int a, int b, d
   }
   c.n = start.rotation.slerp(when, end.rotation) * sample.normal;
   c.surface_velocity = (end.apply(below) - start.apply(below)) / dt_;
-  Vec3 x = c.b[0] * nodes_->x[a];
-  if (a != b) x += c.b[1] * nodes_->x[b];
+  Vec3 x = c.b[0] * x_[a];
+  if (a != b) x += c.b[1] * x_[b];
   c.gap = (x - start.apply(below)).dot(c.n) - radius;
   c.mu = mu;
   c.rest_distance = radius;
@@ -469,7 +556,7 @@ void Detector::collider_proximity(std::vector<Contact>& out) {
     collect(surface_.points.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
       const SurfacePoint& p = surface_.points[i];
       if (!point_free_[i]) return;
-      const Vec3 x = to_local.apply(nodes_->x[p.node]);
+      const Vec3 x = to_local.apply(x_[p.node]);
       if (sample_surface(colliders_[c], x).distance > reach(p.radius)) return;
       collider_node_[c][i] = 1;
       found.push_back(collider_contact(
@@ -479,8 +566,8 @@ void Detector::collider_proximity(std::vector<Contact>& out) {
     if (colliders_[c].shape == ColliderShape::plane) continue;
     collect(surface_.edges.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
       const SurfaceEdge& e = surface_.edges[i];
-      if (!edge_free_[i] || e.strand < 0) return;
-      const Vec3 a = to_local.apply(nodes_->x[e.a]), b = to_local.apply(nodes_->x[e.b]);
+      if (!edge_free_[i]) return;
+      const Vec3 a = to_local.apply(x_[e.a]), b = to_local.apply(x_[e.b]);
       const double at_a = sample_surface(colliders_[c], a).distance;
       if (at_a - (b - a).norm() > reach(e.radius)) return;
       const double s = nearest_on_segment(colliders_[c], a, b);
@@ -510,7 +597,7 @@ void Detector::collider_continuous(std::span<const Vec3> v, std::vector<Contact>
       const SurfacePoint& p = surface_.points[i];
       std::uint8_t& known = collider_node_[c][i];
       if (!point_free_[i] || known == kMaxContacts) return;
-      const Vec3 x_t0 = to_start.apply(nodes_->x[p.node]), x_t1 = to_end.apply(end_of(p.node, v));
+      const Vec3 x_t0 = to_start.apply(x_[p.node]), x_t1 = to_end.apply(end_of(p.node, v));
       const auto when = segment_impact(collider, x_t0, x_t0, x_t1, x_t1, separation(known, p.radius, x_t0));
       if (!when) return;
       found.push_back(collider_contact(ContactKey::make(ContactKey::node_collider, static_cast<std::uint32_t>(i),
@@ -523,8 +610,8 @@ void Detector::collider_continuous(std::span<const Vec3> v, std::vector<Contact>
     collect(surface_.edges.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
       const SurfaceEdge& e = surface_.edges[i];
       std::uint8_t& known = collider_edge_[c][i];
-      if (!edge_free_[i] || e.strand < 0 || known == kMaxContacts) return;
-      const Vec3 a_t0 = to_start.apply(nodes_->x[e.a]), b_t0 = to_start.apply(nodes_->x[e.b]);
+      if (!edge_free_[i] || known == kMaxContacts) return;
+      const Vec3 a_t0 = to_start.apply(x_[e.a]), b_t0 = to_start.apply(x_[e.b]);
       const Vec3 a_t1 = to_end.apply(end_of(e.a, v)), b_t1 = to_end.apply(end_of(e.b, v));
       const double s_t0 = known > 0 ? nearest_on_segment(collider, a_t0, b_t0) : 0.0;
       const auto when = segment_impact(collider, a_t0, b_t0, a_t1, b_t1,
@@ -541,7 +628,8 @@ void Detector::collider_continuous(std::span<const Vec3> v, std::vector<Contact>
   }
 }
 
-std::int64_t Detector::crossings(std::span<const Vec3> v) {
+std::int64_t Detector::crossings(std::span<const Vec3> v_nodes) {
+  const auto v = on_vertices(v_nodes);
   if (!within_boxes(v)) follow(v);
   const auto count_in = [&](std::size_t count, auto&& test) {
     const std::size_t chunks = (count + kCandidatesPerChunk - 1) / kCandidatesPerChunk;
@@ -557,7 +645,7 @@ std::int64_t Detector::crossings(std::span<const Vec3> v) {
   const auto passes = [&](const std::array<int, 4>& node, auto&& impact) {
     std::array<Vec3, 4> x_t0, x_t1;
     for (int j = 0; j < 4; ++j) {
-      x_t0[j] = nodes_->x[node[j]];
+      x_t0[j] = x_[node[j]];
       x_t1[j] = end_of(node[j], v);
     }
     return impact(x_t0, x_t1, 0.0) ? 1 : 0;
@@ -571,8 +659,8 @@ std::int64_t Detector::crossings(std::span<const Vec3> v) {
     const Pose to_start = inverse(pose_start_[c]), to_end = inverse(pose_end_[c]);
     sum += count_in(surface_.edges.size(), [&](std::size_t i) {
       const SurfaceEdge& e = surface_.edges[i];
-      if (!edge_free_[i] || e.strand < 0) return 0;
-      const Vec3 a_t0 = to_start.apply(nodes_->x[e.a]), b_t0 = to_start.apply(nodes_->x[e.b]);
+      if (!edge_free_[i]) return 0;
+      const Vec3 a_t0 = to_start.apply(x_[e.a]), b_t0 = to_start.apply(x_[e.b]);
       const double s_t0 = nearest_on_segment(colliders_[c], a_t0, b_t0);
       if (sample_surface(colliders_[c], (1 - s_t0) * a_t0 + s_t0 * b_t0).distance <= 0) return 0;  // was in already
       const Vec3 a_t1 = to_end.apply(end_of(e.a, v)), b_t1 = to_end.apply(end_of(e.b, v));
@@ -582,7 +670,8 @@ std::int64_t Detector::crossings(std::span<const Vec3> v) {
   return sum;
 }
 
-double Detector::max_penetration(std::span<const Contact> contacts, std::span<const Vec3> v) const {
+double Detector::max_penetration(std::span<const Contact> contacts, std::span<const Vec3> v_nodes) {
+  const auto v = on_vertices(v_nodes);
   double worst = 0;
   for (const Contact& c : contacts) {
     double distance = 0;

@@ -49,7 +49,7 @@ class Detector {
   std::int64_t crossings(std::span<const Vec3> v);
 
   /// Largest overlap at the end of the step among the contacts given, m.
-  double max_penetration(std::span<const Contact> contacts, std::span<const Vec3> v) const;
+  double max_penetration(std::span<const Contact> contacts, std::span<const Vec3> v);
 
   std::size_t candidate_count() const { return edge_pairs_.size() + point_pairs_.size(); }
   int broad_phases() const { return broad_phases_; }            ///< in this step
@@ -63,13 +63,16 @@ class Detector {
   void follow(std::span<const Vec3> v);
   /// Where a node's box must reach to, up to M⁻¹'s turn: the end of its motion in the rigid frame.
   Vec3 swept_end(std::size_t node, std::span<const Vec3> v) const {
-    const Vec3& x = nodes_->x[node];
+    const Vec3& x = x_[node];
     return x + dt_ * (v[node] - rigid_v_ - rigid_omega_.cross(x - rigid_center_));
   }
   void recall_known();
   bool edges_may_touch(int i, int j) const;
   bool point_may_touch(int point, int triangle) const;
-  Vec3 end_of(int node, std::span<const Vec3> v) const { return nodes_->x[node] + dt_ * v[node]; }
+  template <class Distance2>
+  bool apart_at_rest(const std::array<int, 4>& vertex, double radii, Distance2&& distance2) const;
+  std::span<const Vec3> on_vertices(std::span<const Vec3> v);
+  Vec3 end_of(int node, std::span<const Vec3> v) const { return x_[node] + dt_ * v[node]; }
   std::array<int, 4> edge_nodes(const std::pair<int, int>& pair) const;
   std::array<int, 4> point_nodes(const std::pair<int, int>& pair) const;
   double reach(double radii) const;
@@ -102,8 +105,11 @@ class Detector {
   const Nodes* nodes_ = nullptr;
   std::span<const Pose> pose_start_, pose_end_;
   double dt_ = 0;
+  std::vector<Vec3> x_;              // of all vertices, at the start of the step
+  std::vector<std::uint8_t> fixed_;  // a vertex; of the skin: all its nodes are
+  std::vector<Vec3> v_all_;          // where there is a skin
   Vec3 rigid_center_ = Vec3::Zero(), rigid_v_ = Vec3::Zero(), rigid_omega_ = Vec3::Zero();
-  std::vector<Box> node_boxes_;
+  std::vector<Box> node_boxes_;  // of all vertices
   std::vector<Box> edge_boxes_, point_boxes_, triangle_boxes_;
   Bvh edge_tree_, triangle_tree_;
   std::vector<std::pair<int, int>> edge_pairs_, point_pairs_;

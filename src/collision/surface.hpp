@@ -9,11 +9,11 @@
 namespace stiction {
 
 struct SurfaceEdge {
-  int a, b;                     ///< nodes
-  double radius;                ///< m
-  int body;                     ///< row of the friction table
-  int strand = -1;              ///< component that excludes its own neighbours; -1: a mesh, which never meets itself
-  double arc_a = 0, arc_b = 0;  ///< rest arc length along the strand, m
+  int a, b;                             ///< vertices: nodes, or those of the skin
+  double radius;                        ///< m
+  int body;                             ///< row of the friction table
+  int strand = -1;                      ///< component that excludes its own neighbours; -1: a mesh
+  double arc_a = 0, arc_b = 0;          ///< rest arc length along the strand, m
   std::array<int, 2> next{-1, -1};      ///< of a strand: the node before a, and the one after b
   std::array<int, 2> opposite{-1, -1};  ///< of a mesh: third vertices of the triangles beside it
 };
@@ -35,6 +35,7 @@ struct Surface {
   std::vector<SurfaceEdge> edges;
   std::vector<SurfacePoint> points;
   std::vector<SurfaceTriangle> triangles;
+  std::vector<Vec3> rest;  ///< of vertices of simulated meshes; empty where there is none
 };
 
 /// Friction coefficient of each pair of bodies: geometric mean, or an override.

@@ -3,11 +3,8 @@
 
 #include <bit>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
-
-#include "contact/contact.hpp"
 
 namespace stiction {
 
@@ -24,20 +21,18 @@ struct Colouring {
 inline constexpr std::uint32_t kContactsPerBlock = 4;
 
 /// Each block gets the first of at most `stages` colours that none of its free nodes has; the rest is sequential.
-template <class IsFree>
-Colouring colour_contacts(std::span<const Contact> contacts, IsFree&& is_free, int node_count, int stages) {
+/// `for_each_free_node(i, f)` calls f(node) for the free nodes of contact i.
+template <class ForEachFreeNode>
+Colouring colour_contacts(std::uint32_t count, ForEachFreeNode&& for_each_free_node, int node_count, int stages) {
   Colouring result;
   result.stages.resize(static_cast<std::size_t>(stages) + 1);
   result.stages.back().parallel = false;
   std::vector<std::uint64_t> colours_at(static_cast<std::size_t>(node_count), 0);
   const std::uint64_t beyond = stages == 64 ? 0 : ~std::uint64_t{0} << stages;
-  const auto count = static_cast<std::uint32_t>(contacts.size());
   for (std::uint32_t begin = 0; begin < count; begin += kContactsPerBlock) {
     const std::uint32_t end = std::min(begin + kContactsPerBlock, count);
     std::uint64_t taken = beyond;
-    for (std::uint32_t i = begin; i < end; ++i)
-      for (const std::int32_t node : contacts[i].node)
-        if (node != kNoNode && is_free(node)) taken |= colours_at[node];
+    for (std::uint32_t i = begin; i < end; ++i) for_each_free_node(i, [&](int node) { taken |= colours_at[node]; });
     const int colour = std::countr_one(taken);
     if (colour >= stages) {
       result.stages.back().blocks.emplace_back(begin, end);
@@ -45,8 +40,7 @@ Colouring colour_contacts(std::span<const Contact> contacts, IsFree&& is_free, i
     }
     result.stages[colour].blocks.emplace_back(begin, end);
     for (std::uint32_t i = begin; i < end; ++i)
-      for (const std::int32_t node : contacts[i].node)
-        if (node != kNoNode && is_free(node)) colours_at[node] |= std::uint64_t{1} << colour;
+      for_each_free_node(i, [&](int node) { colours_at[node] |= std::uint64_t{1} << colour; });
   }
   std::erase_if(result.stages, [](const Colouring::Stage& s) { return s.blocks.empty(); });
   return result;

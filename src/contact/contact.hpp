@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "bodies/skin.hpp"
 #include "stiction/types.hpp"
 
 namespace stiction {
@@ -30,8 +31,9 @@ struct ContactKey {
 /// No node: its weight belongs to the collider's surface, whose velocity is `surface_velocity`.
 inline constexpr std::int32_t kNoNode = -1;
 
-/// A contact as detection describes it. The gap is h = Σ b_j x_j − (surface point); the weights sum to zero when the
-/// surface is counted with weight −1 (its slot has no node).
+/// A contact as detection describes it, on vertices: nodes, or vertices of the skin. The gap is
+/// h = Σ b_j x_j − (surface point); the weights sum to zero when the surface is counted with weight −1 (its slot has no
+/// node).
 struct Contact {
   ContactKey key;
   std::array<std::int32_t, 4> node{kNoNode, kNoNode, kNoNode, kNoNode};
@@ -44,10 +46,18 @@ struct Contact {
   double mobility = 1;       ///< largest weight of a free node
   double rest_distance = 0;  ///< sum of the radii, m
   double rebound = 0;        ///< B11's c: normal velocity that an impact leaves with, m/s
+
+  /// Calls f(node, b) for every node that the contact acts on; a node may come more than once.
+  template <class F>
+  void for_each_node(const Skin& skin, F&& f) const {
+    for (int j = 0; j < 4; ++j)
+      if (node[j] != kNoNode) skin.for_each_node(node[j], [&](int i, double weight) { f(i, b[j] * weight); });
+  }
 };
 
 /// What a sweep of the projection (D20 Alg. 3) reads and writes for one contact: 64 bytes in single precision.
-/// b[3] is not stored: weights sum to zero. r is the scaled force r̄ = s_c r.
+/// b[3] is not stored: weights sum to zero. r is the scaled force r̄ = s_c r. A contact on the skin acts on more nodes:
+/// node[0] = ~(its first place in the list of wide contacts' nodes), node[1] = how many.
 template <class T>
 struct HotContact {
   std::int32_t node[4];

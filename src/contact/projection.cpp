@@ -2,6 +2,7 @@
 
 #include <oneapi/tbb/parallel_for.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "contact/colouring.hpp"
@@ -14,12 +15,14 @@ constexpr int kBlocksPerTask = 64;
 }
 
 template <class T>
-void Projection<T>::reset(std::span<const double> inv_w, int stages) {
+void Projection<T>::reset(std::span<const double> inv_w, int stages, const Skin* skin) {
   node_count_ = static_cast<int>(inv_w.size());
   stages_ = stages;
+  skin_ = skin && skin->size() > 0 ? skin : nullptr;
   nodes_.resize(inv_w.size());
   for (std::size_t j = 0; j < inv_w.size(); ++j) nodes_[j].inv_w = static_cast<T>(inv_w[j]);
   hot_.clear();
+  wide_.clear();
   cohesion_.clear();
   sleep_.clear();
   order_.clear();
@@ -28,12 +31,52 @@ void Projection<T>::reset(std::span<const double> inv_w, int stages) {
   sequential_ = 0;
 }
 
+// The surface of a collider becomes a kinematic node.
+template <class T>
+std::int32_t Projection<T>::surface_node(const Contact& c) {
+  const Vec3& v = c.surface_velocity;
+  nodes_.push_back({{static_cast<T>(v[0]), static_cast<T>(v[1]), static_cast<T>(v[2])}, T(0)});
+  return static_cast<std::int32_t>(nodes_.size()) - 1;
+}
+
+// Lists the nodes of a contact on the skin, each once: with a node listed twice the local solve would not be exact.
+template <class T>
+void Projection<T>::widen(const Contact& c, HotContact<T>& hot) {
+  std::vector<std::pair<int, double>> parts;
+  double sum = 0;
+  c.for_each_node(*skin_, [&](int node, double b) {
+    parts.emplace_back(node, b);
+    sum += b;
+  });
+  std::sort(parts.begin(), parts.end());
+  const auto first = static_cast<std::int32_t>(wide_.size());
+  int last = -1;
+  for (const auto& [node, b] : parts) {
+    if (node == last)
+      wide_.back().b += static_cast<T>(b);
+    else
+      wide_.push_back({node, static_cast<T>(b)});
+    last = node;
+  }
+  if (c.node[3] == kNoNode) wide_.push_back({surface_node(c), static_cast<T>(-sum)});
+  hot.node[0] = ~first;
+  hot.node[1] = static_cast<std::int32_t>(wide_.size()) - first;
+}
+
 template <class T>
 void Projection<T>::append(std::span<const Contact> contacts, std::span<const double> k_N,
                            std::span<const double> compliance, std::span<const double> cohesion_impulse,
                            std::span<const Vec3> r) {
+  const Skin no_skin;
+  const Skin& skin = skin_ ? *skin_ : no_skin;
   const Colouring colouring = colour_contacts(
-      contacts, [&](int node) { return nodes_[node].inv_w > T(0); }, node_count_, stages_);
+      static_cast<std::uint32_t>(contacts.size()),
+      [&](std::uint32_t i, auto&& f) {
+        contacts[i].for_each_node(skin, [&](int node, double) {
+          if (nodes_[node].inv_w > T(0)) f(node);
+        });
+      },
+      node_count_, stages_);
   const std::uint32_t base = static_cast<std::uint32_t>(hot_.size());
   order_.resize(base + contacts.size());
   for (const Colouring::Stage& stage : colouring.stages) {
@@ -42,23 +85,21 @@ void Projection<T>::append(std::span<const Contact> contacts, std::span<const do
       for (std::uint32_t i = begin; i < end; ++i) {
         const Contact& c = contacts[i];
         HotContact<T> hot{};
-        for (int j = 0; j < 4; ++j) hot.node[j] = c.node[j];
-        for (int j = 0; j < 3; ++j) {
-          hot.b[j] = static_cast<T>(c.b[j]);
-          hot.n[j] = static_cast<T>(c.n[j]);
-          if (hot.node[j] == kNoNode) hot.node[j] = c.node[0];  // weight zero
-        }
-        if (hot.node[3] == kNoNode) {  // the surface of a collider becomes a kinematic node
-          hot.node[3] = static_cast<std::int32_t>(nodes_.size());
-          nodes_.push_back({{static_cast<T>(c.surface_velocity[0]), static_cast<T>(c.surface_velocity[1]),
-                             static_cast<T>(c.surface_velocity[2])},
-                            T(0)});
+        for (int a = 0; a < 3; ++a) hot.n[a] = static_cast<T>(c.n[a]);
+        if (skin_ && std::any_of(c.node.begin(), c.node.end(), [&](int j) { return j >= skin_->base; })) {
+          widen(c, hot);
+        } else {
+          for (int j = 0; j < 4; ++j) hot.node[j] = c.node[j] == kNoNode ? c.node[0] : c.node[j];  // there b = 0
+          for (int j = 0; j < 3; ++j) hot.b[j] = static_cast<T>(c.b[j]);
+          if (c.node[3] == kNoNode) hot.node[3] = surface_node(c);
         }
         hot.k_N = static_cast<T>(k_N[i]);
         hot.mu = static_cast<T>(c.mu);
         hot.compliance = static_cast<T>(compliance[i]);
-        const double s = r.empty() ? 0.0 : static_cast<double>(inverse_mass(hot));
-        for (int a = 0; a < 3 && !r.empty(); ++a) hot.r[a] = static_cast<T>(s * r[i][a]);
+        if (!r.empty()) {
+          const auto s = static_cast<double>(with_stencil(hot, [&](auto&& st) { return inverse_mass(hot, st); }));
+          for (int a = 0; a < 3; ++a) hot.r[a] = static_cast<T>(s * r[i][a]);
+        }
         order_[base + i] = static_cast<std::uint32_t>(hot_.size());
         hot_.push_back(hot);
         cohesion_.push_back(static_cast<T>(cohesion_impulse[i]));
@@ -72,17 +113,26 @@ void Projection<T>::append(std::span<const Contact> contacts, std::span<const do
 }
 
 template <class T>
-T Projection<T>::inverse_mass(const HotContact<T>& c) const {
-  const T b3 = -(c.b[0] + c.b[1] + c.b[2]);
-  T s = c.compliance + b3 * b3 * nodes_[c.node[3]].inv_w;
-  for (int j = 0; j < 3; ++j) s += c.b[j] * c.b[j] * nodes_[c.node[j]].inv_w;
+template <class F>
+decltype(auto) Projection<T>::with_stencil(const HotContact<T>& c, F&& f) {
+  if (c.node[0] < 0) return f(WideStencil{nodes_.data(), wide_.data() + ~c.node[0], c.node[1]});
+  Stencil4 stencil{{}, {c.b[0], c.b[1], c.b[2], -(c.b[0] + c.b[1] + c.b[2])}};
+  for (int j = 0; j < 4; ++j) stencil.node[j] = &nodes_[c.node[j]];
+  return f(stencil);
+}
+
+template <class T>
+template <class Stencil>
+T Projection<T>::inverse_mass(const HotContact<T>& c, const Stencil& stencil) {
+  T s = c.compliance;
+  for (int j = 0; j < stencil.size(); ++j) s += stencil.weight(j) * stencil.weight(j) * stencil.at(j).inv_w;
   return s;
 }
 
 template <class T>
-Vec3 Projection<T>::impulse(std::size_t i) const {
+Vec3 Projection<T>::impulse(std::size_t i) {
   const HotContact<T>& c = hot_[order_[i]];
-  const double s = static_cast<double>(inverse_mass(c));
+  const auto s = static_cast<double>(with_stencil(c, [&](auto&& stencil) { return inverse_mass(c, stencil); }));
   return Vec3(c.r[0], c.r[1], c.r[2]) / s;
 }
 
@@ -91,38 +141,36 @@ void Projection<T>::apply_warm_start(std::size_t i) {
   const HotContact<T>& c = hot_[i];
   const T xi = cohesion_[i];
   if (c.r[0] == T(0) && c.r[1] == T(0) && c.r[2] == T(0) && xi == T(0)) return;
-  const T inv_s = T(1) / inverse_mass(c);
-  const T b[4] = {c.b[0], c.b[1], c.b[2], -(c.b[0] + c.b[1] + c.b[2])};
-  for (int j = 0; j < 4; ++j) {
-    HotNode<T>& node = nodes_[c.node[j]];
-    if (node.inv_w == T(0)) continue;
-    for (int a = 0; a < 3; ++a) node.p[a] += b[j] * node.inv_w * (c.r[a] * inv_s - xi * c.n[a]);
-  }
+  with_stencil(c, [&](auto&& stencil) {
+    const T inv_s = T(1) / inverse_mass(c, stencil);
+    for (int j = 0; j < stencil.size(); ++j) {
+      HotNode<T>& node = stencil.at(j);
+      if (node.inv_w == T(0)) continue;
+      for (int a = 0; a < 3; ++a) node.p[a] += stencil.weight(j) * node.inv_w * (c.r[a] * inv_s - xi * c.n[a]);
+    }
+  });
 }
 
 // One contact of the sweep. Returns whether it moved more than the sleeping threshold.
 template <class T>
-bool Projection<T>::update(HotContact<T>& c, T threshold2) {
-  HotNode<T>* node[4];
-  for (int j = 0; j < 4; ++j) node[j] = &nodes_[c.node[j]];
-  const T b[4] = {c.b[0], c.b[1], c.b[2], -(c.b[0] + c.b[1] + c.b[2])};
-  T s = c.compliance;
-  for (int j = 0; j < 4; ++j) s += b[j] * b[j] * node[j]->inv_w;
-  const T inv_s = T(1) / s, slack = c.compliance * inv_s;
+template <class Stencil>
+bool Projection<T>::update(HotContact<T>& c, const Stencil& stencil, T threshold2) {
+  const T inv_s = T(1) / inverse_mass(c, stencil), slack = c.compliance * inv_s;
 
   // u = B p + k (and the slack), then u* without the contact's own force.
   V3<T> u, u_star;
   for (int a = 0; a < 3; ++a) {
-    u[a] = b[0] * node[0]->p[a] + b[1] * node[1]->p[a] + b[2] * node[2]->p[a] + b[3] * node[3]->p[a] + c.k_N * c.n[a] +
-           slack * c.r[a];
+    u[a] = c.k_N * c.n[a] + slack * c.r[a];
+    for (int j = 0; j < stencil.size(); ++j) u[a] += stencil.weight(j) * stencil.at(j).p[a];
     u_star[a] = u[a] - c.r[a];
   }
   const V3<T> change = coulomb_velocity(u_star, V3<T>{c.n[0], c.n[1], c.n[2]}, c.mu) - u;
   for (int a = 0; a < 3; ++a) c.r[a] += change[a];
-  for (int j = 0; j < 4; ++j) {
-    if (node[j]->inv_w == T(0)) continue;
-    const T gamma = b[j] * node[j]->inv_w * inv_s;
-    for (int a = 0; a < 3; ++a) node[j]->p[a] += gamma * change[a];
+  for (int j = 0; j < stencil.size(); ++j) {
+    HotNode<T>& node = stencil.at(j);
+    if (node.inv_w == T(0)) continue;
+    const T gamma = stencil.weight(j) * node.inv_w * inv_s;
+    for (int a = 0; a < 3; ++a) node.p[a] += gamma * change[a];
   }
   return dot(change, change) > threshold2;
 }
@@ -155,7 +203,8 @@ void Projection<T>::project(const SweepOptions& options) {
         --sleep_[i];
         return;
       }
-      if (!update(hot_[i], threshold2) && options.sleeping_threshold > 0) sleep_[i] = rest;
+      const bool moved = with_stencil(hot_[i], [&](auto&& stencil) { return update(hot_[i], stencil, threshold2); });
+      if (!moved && options.sleeping_threshold > 0) sleep_[i] = rest;
     });
   }
 }

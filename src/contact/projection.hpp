@@ -25,8 +25,9 @@ struct SweepOptions {
 template <class T>
 class Projection {
  public:
-  /// Starts with no contacts. inv_w: a value a node, 1/kg, zero where prescribed. `stages` <= 64.
-  void reset(std::span<const double> inv_w, int stages);
+  /// Starts with no contacts. inv_w: a value a node, 1/kg, zero where prescribed. `stages` <= 64. The skin must outlive
+  /// the projection; none: contacts act on nodes alone.
+  void reset(std::span<const double> inv_w, int stages, const Skin* skin = nullptr);
 
   /// Appends contacts; a value a contact: k_N in m/s, compliance in 1/kg, cohesion impulse and the r that the contact
   /// starts from (none: zero) in kg m/s.
@@ -45,7 +46,7 @@ class Projection {
 
   std::size_t contact_count() const { return order_.size(); }
   /// Contact impulse r of the i-th appended contact, without cohesion, kg m/s.
-  Vec3 impulse(std::size_t i) const;
+  Vec3 impulse(std::size_t i);
   /// Contacts that had to be swept sequentially.
   std::size_t sequential_count() const { return sequential_; }
 
@@ -55,13 +56,41 @@ class Projection {
     bool parallel;
   };
 
-  T inverse_mass(const HotContact<T>& c) const;
+  // The nodes and weights of a contact, b[3] included.
+  struct Stencil4 {
+    HotNode<T>* node[4];
+    T b[4];
+    static constexpr int size() { return 4; }
+    HotNode<T>& at(int j) const { return *node[j]; }
+    T weight(int j) const { return b[j]; }
+  };
+  struct WideNode {
+    std::int32_t node;
+    T b;
+  };
+  struct WideStencil {
+    HotNode<T>* nodes;
+    const WideNode* wide;
+    int count;
+    int size() const { return count; }
+    HotNode<T>& at(int j) const { return nodes[wide[j].node]; }
+    T weight(int j) const { return wide[j].b; }
+  };
+  template <class F>
+  decltype(auto) with_stencil(const HotContact<T>& c, F&& f);
+  template <class Stencil>
+  static T inverse_mass(const HotContact<T>& c, const Stencil& stencil);
+  template <class Stencil>
+  static bool update(HotContact<T>& c, const Stencil& stencil, T threshold2);
+  std::int32_t surface_node(const Contact& c);
+  void widen(const Contact& c, HotContact<T>& hot);
   void apply_warm_start(std::size_t i);
-  bool update(HotContact<T>& c, T threshold2);
   template <class F>
   void for_each_contact(F&& f);
 
+  const Skin* skin_ = nullptr;
   std::vector<HotNode<T>> nodes_;
+  std::vector<WideNode> wide_;        // of contacts on the skin
   std::vector<HotContact<T>> hot_;    // in the order of the sweep
   std::vector<T> cohesion_;           // impulse, in the order of the sweep
   std::vector<std::uint8_t> sleep_;   // sweeps left to sit out

@@ -13,6 +13,7 @@ namespace stiction {
 /// ‖e‖ over the larger of ‖û‖ and ‖s r‖ (l2 over contacts): dimensionless. `r` excludes cohesion; k_N in m/s;
 /// compliance in 1/kg; `inverse_mass` is a value a node, zero where fixed.
 double coulomb_error(std::span<const Contact> contacts, std::span<const Vec3> r, std::span<const double> k_N,
-                     double compliance, std::span<const Vec3> v_hat, std::span<const double> inverse_mass);
+                     double compliance, std::span<const Vec3> v_hat, std::span<const double> inverse_mass,
+                     const Skin& skin = {});
 
 }  // namespace stiction

@@ -78,7 +78,7 @@ void Admm<T>::start() {
   impulse_.assign(n, Vec3::Zero());
   is_active_.assign(dynamics_.component_count(), 0);
   state_.w.assign(n, 0.0);
-  projection_.reset(std::vector<double>(n, 0.0), options_.solver.stages);
+  projection_.reset(std::vector<double>(n, 0.0), options_.solver.stages, dynamics_.skin());
   for (std::size_t j = 0; j < n; ++j) projection_.set_p(static_cast<int>(j), v_[j]);
   std::vector<Contact> known;
   known.swap(state_.contacts);
@@ -98,14 +98,16 @@ void Admm<T>::start() {
 template <class T>
 void Admm<T>::activate_components_of(std::span<const Contact> contacts) {
   std::vector<int> fresh;
+  const Skin no_skin;
+  const Skin& skin = dynamics_.skin() ? *dynamics_.skin() : no_skin;
   for (const Contact& c : contacts)
-    for (const std::int32_t node : c.node) {
-      if (node == kNoNode || dynamics_.fixed()[node]) continue;
+    c.for_each_node(skin, [&](int node, double) {
+      if (dynamics_.fixed()[node]) return;
       const int component = dynamics_.component()[node];
-      if (is_active_[component]) continue;
+      if (is_active_[component]) return;
       is_active_[component] = 1;
       fresh.push_back(component);
-    }
+    });
   if (fresh.empty()) return;
   std::sort(fresh.begin(), fresh.end());
   dynamics_.activate(fresh, state_.w);
@@ -153,7 +155,11 @@ void Admm<T>::linear_solve() {
     v_previous_[j] = v_[j];
     impulse_[j] = state_.w[j] * (p_hat_[j] + lambda_hat_[j] - v_k[j]);
   });
-  dynamics_.solve(impulse_, v_);
+  const double delta = report_.history.empty() ? options_.solver.tolerance : report_.history.back();
+  dynamics_.solve(impulse_, v_, options_.solver.linear_tolerance * delta / options_.dt);
+  // What moves along without a contact of its own is feasible as it is.
+  for (std::size_t j = 0; dynamics_.has_ties() && j < v_.size(); ++j)
+    if (state_.w[j] == 0) p_[j] = v_[j];
 }
 
 template <class T>

@@ -28,12 +28,18 @@ class LinearDynamics {
   virtual std::span<const std::uint8_t> fixed() const = 0;
   virtual std::span<const int> component() const = 0;
   virtual int component_count() const = 0;
+  /// Of the vertices that contacts may name; none: contacts act on nodes alone.
+  virtual const Skin* skin() const { return nullptr; }
+  /// Whether springs tie components together.
+  virtual bool has_ties() const { return false; }
 
-  /// Gives the nodes of these components their weight (kg) and factors A + W for them.
+  /// Gives the nodes of these components their weight (kg) and factors A + W for them. Components that springs tie to
+  /// these enter the solve too, without weight.
   virtual void activate(std::span<const int> components, std::span<double> w) = 0;
 
-  /// v = v_k + (A + W)⁻¹ (impulse − g) on active components.
-  virtual void solve(std::span<const Vec3> impulse, std::span<Vec3> v) = 0;
+  /// v = v_k + (A + W)⁻¹ (impulse − g) on active components. Where that takes iterations, `tolerance` (m/s) is the
+  /// error that may be left in v.
+  virtual void solve(std::span<const Vec3> impulse, std::span<Vec3> v, double tolerance) = 0;
 };
 
 struct AdmmOptions {

@@ -44,7 +44,7 @@ class SparseDynamics final : public LinearDynamics {
     if (factor_.info() != Eigen::Success) throw std::invalid_argument("friction problem: A is not positive definite");
   }
 
-  void solve(std::span<const Vec3> impulse, std::span<Vec3> v) override {
+  void solve(std::span<const Vec3> impulse, std::span<Vec3> v, double /*tolerance*/) override {
     Eigen::VectorXd rhs = problem_.f;
     for (int j = 0; j < problem_.node_count; ++j) rhs.segment<3>(3 * j) += impulse[j];
     v_all_ = factor_.solve(rhs);

@@ -24,7 +24,7 @@ bool same_layout(const FrameLayout& a, const FrameLayout& b) {
   };
   const auto same_mesh = [](const MeshLayout& c, const MeshLayout& d) {
     return c.name == d.name && c.triangles == d.triangles && c.vertex_count == d.vertex_count &&
-           c.is_ground == d.is_ground;
+           c.is_ground == d.is_ground && c.is_simulated == d.is_simulated;
   };
   return std::ranges::equal(a.curves, b.curves, same_curves) && std::ranges::equal(a.meshes, b.meshes, same_mesh);
 }
@@ -59,6 +59,7 @@ void write_mesh(hdf5::Group group, const MeshLayout& mesh, std::int64_t capacity
   }
   group.write_string("name", mesh.name);
   group.write_value<int>("is_ground", mesh.is_ground);
+  group.write_value<int>("is_simulated", mesh.is_simulated);
   group.write<int>("triangles", triangles, {mesh.triangles.size(), 3});
   group.write_value<int>("vertex_count", mesh.vertex_count);
   reserve_positions(group, mesh.vertex_count, capacity);
@@ -72,6 +73,7 @@ MeshLayout read_mesh(const hdf5::Group& group) {
   MeshLayout mesh;
   mesh.name = group.read_string("name");
   mesh.is_ground = group.read_value<int>("is_ground") != 0;
+  mesh.is_simulated = group.read_value<int>("is_simulated") != 0;
   mesh.vertex_count = group.read_value<int>("vertex_count");
   const std::vector<int> triangles = group.read<int>("triangles");
   for (std::size_t i = 0; i + 2 < triangles.size(); i += 3) {

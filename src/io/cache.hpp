@@ -9,7 +9,7 @@
 //   /frame_count          int64 (1)
 //   /index, /time         int32, float64 (capacity): Frame::index, Frame::time in s
 //   /curves/<i>           name, offsets, radius (m), topology (XDMF's mixed cells)
-//   /meshes/<i>           name, is_ground, vertex_count, triangles (triangles, 3)
+//   /meshes/<i>           name, is_ground, is_simulated, vertex_count, triangles (triangles, 3)
 //   .../positions/<frame> float32 (nodes, 3), m; a dataset a frame, since not all XDMF readers take slabs
 #pragma once
 

@@ -221,7 +221,8 @@ TracedScene::TracedScene(RTCDevice device, const FrameLayout& layout, const Fram
       planes_.push_back({(vertices[mesh.triangles[0][0]] - camera.scene_center).cast<float>(), normals[0]});
       continue;
     }
-    meshes_.push_back({mesh.triangles, normals, mesh_color(static_cast<int>(meshes_.size()))});
+    const int index = static_cast<int>(meshes_.size());
+    meshes_.push_back({mesh.triangles, normals, mesh.is_simulated ? cloth_color(index) : mesh_color(index)});
     add_mesh(device, static_cast<int>(meshes_.size()) - 1, vertices, camera.scene_center);
   }
   if (options.ground && planes_.empty()) {
@@ -294,7 +295,7 @@ Surface TracedScene::curve_surface(const RTCRayHit& hit, const Geometry& geometr
   const CurveBody& body = curves_[geometry.body];
   const unsigned primitive = hit.hit.primID;
   Surface s;
-  s.material = Material::fibre;
+  s.material = Finish::fibre;
   s.normal = Vec3f(hit.hit.Ng_x, hit.hit.Ng_y, hit.hit.Ng_z).normalized();
   s.hairiness = body.hairiness;
   if (geometry.kind == GeometryKind::cap) {
@@ -314,7 +315,7 @@ Surface TracedScene::curve_surface(const RTCRayHit& hit, const Geometry& geometr
 Surface TracedScene::mesh_surface(const RTCHit& hit, const MeshBody& mesh) const {
   const Vec3f* n = &mesh.corner_normals[3 * hit.primID];
   Surface s;
-  s.material = Material::matte;
+  s.material = Finish::matte;
   s.normal = ((1 - hit.u - hit.v) * n[0] + hit.u * n[1] + hit.v * n[2]).stableNormalized();
   s.color = mesh.color;
   s.clearance = mesh_clearance_;
@@ -339,7 +340,7 @@ bool TracedScene::intersect(const Ray& ray, Surface& surface, float& distance) c
     if (!(approach > 0 && t > ray.near && t < distance)) continue;
     distance = t;
     surface = Surface{};
-    surface.material = Material::ground;
+    surface.material = Finish::ground;
     surface.normal = plane.normal;
     surface.color = ground_color();
     surface.clearance = mesh_clearance_;
@@ -402,7 +403,7 @@ Color Tracer::bounced(const Ray& ray, const SamplePoint& point) const {
   Surface s;
   float distance;
   if (!scene_.intersect(ray, s, distance)) return studio_.dome(ray.direction);
-  const float openness = s.material == Material::fibre ? 0.7f : 0.4f;  // fibres let light of further bounces through
+  const float openness = s.material == Finish::fibre ? 0.7f : 0.4f;  // fibres let light of further bounces through
   const Color fill = openness * s.color * studio_.dome(s.normal);
   if (distance > 4 * scene_radius_) return fill + s.color * studio_.key.color * studio_.key.direction.z();
   return fill + direct(s, -ray.direction, studio_.key, point(bounce_dimension));
@@ -415,7 +416,7 @@ Color Tracer::radiance(const Ray& ray, const SamplePoint& point) const {
 
   Color light = Color::Zero();
   float fade = 0;
-  if (s.material == Material::ground) {
+  if (s.material == Finish::ground) {
     fade = std::clamp((s.position.norm() / scene_radius_ - 1.5f) / 9.0f, 0.0f, 1.0f);
     fade = 1.0f - (1.0f - fade) * (1.0f - fade);
     if (fade >= 1) return studio_.backdrop(ray.direction);

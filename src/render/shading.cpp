@@ -182,11 +182,11 @@ Color Studio::backdrop(const Vec3f& direction) const {
 
 Color reflectance(const Surface& surface, const Vec3f& to_viewer, const Vec3f& to_light) {
   switch (surface.material) {
-    case Material::ground:
+    case Finish::ground:
       return surface.color * std::max(surface.normal.dot(to_light), 0.0f);
-    case Material::matte:
+    case Finish::matte:
       return matte_reflectance(surface, to_viewer, to_light);
-    case Material::fibre:
+    case Finish::fibre:
       break;
   }
   if (surface.hairiness >= 1) return hair_reflectance(surface, to_viewer, to_light);
@@ -200,6 +200,13 @@ float hairiness(double radius) { return 1.0f - smoothstep(1.5e-4f, 5e-4f, static
 Color fibre_transmittance(const Color& color, float hairiness) { return 0.65f * hairiness * color.sqrt().sqrt(); }
 
 Color ground_color() { return {0.55f, 0.57f, 0.59f}; }
+
+Color cloth_color(int body) {
+  static const std::array<Color, 6> palette = {Color(0.55f, 0.16f, 0.12f), Color(0.12f, 0.28f, 0.48f),
+                                               Color(0.62f, 0.45f, 0.16f), Color(0.17f, 0.40f, 0.27f),
+                                               Color(0.42f, 0.22f, 0.46f), Color(0.60f, 0.55f, 0.48f)};
+  return palette[static_cast<size_t>(body) % palette.size()];
+}
 
 Color mesh_color(int body) {
   static const std::array<Color, 4> palette = {Color(0.42f, 0.38f, 0.35f), Color(0.26f, 0.32f, 0.38f),

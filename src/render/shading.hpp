@@ -61,11 +61,11 @@ struct Studio {
 /// Lights placed relative to the camera that looks along `view` (unit).
 Studio make_studio(const Vec3f& view);
 
-enum class Material { ground, matte, fibre };
+enum class Finish { ground, matte, fibre };
 
 /// A point to be shaded; `normal` faces the viewer.
 struct Surface {
-  Material material = Material::matte;
+  Finish material = Finish::matte;
   Vec3f position = Vec3f::Zero();
   Vec3f normal = Vec3f::UnitZ();
   Vec3f tangent = Vec3f::UnitX();  ///< of a fibre, unit
@@ -83,7 +83,8 @@ float hairiness(double radius);
 Color fibre_transmittance(const Color& color, float hairiness);
 
 Color ground_color();
-Color mesh_color(int body);
+Color mesh_color(int body);   ///< of colliders
+Color cloth_color(int body);  ///< of simulated meshes
 /// Colour of a body of curves: `base` for the first; the others are told apart by their hue, hair only a little.
 Color body_color(const Color& base, float hairiness, int body);
 /// `color` with the slight variation of one strand of a body.

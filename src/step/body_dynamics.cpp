@@ -1,22 +1,55 @@
 #include "step/body_dynamics.hpp"
 
+#include <oneapi/tbb/parallel_for.h>
+
 #include <algorithm>
+#include <cmath>
 
 namespace stiction {
+
+namespace {
+constexpr int kMaxLinearIterations = 200;
+
+// Bodies do not share data; many small ones keep all threads busy, a large one is parallel inside.
+template <class F>
+void for_each_body(std::span<Body* const> bodies, F&& f) {
+  tbb::parallel_for(std::size_t{0}, bodies.size(), [&](std::size_t b) { f(*bodies[b]); });
+}
+
+double dot(std::span<const Vec3> a, std::span<const Vec3> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i].dot(b[i]);
+  return sum;
+}
+}  // namespace
 
 void BodyDynamics::assemble(std::span<const Vec3> v_k) {
   v_k_.assign(v_k.begin(), v_k.end());
   active_.assign(world_.component_count, 0);
   eta_.clear();
+  y_.clear();
   failed_body_ = nullptr;
-  for (Body* body : world_.bodies) body->assemble(world_.nodes, v_k_);
+  linear_iterations_ = 0;
+  for_each_body(world_.bodies, [&](Body& body) { body.assemble(world_.nodes, v_k_); });
+  if (has_ties()) world_.ties.assemble(world_.nodes, v_k_, world_.bodies);
+}
+
+void BodyDynamics::mark_groups(std::span<std::uint8_t> components) const {
+  if (!has_ties()) return;
+  for (int c = 0; c < static_cast<int>(components.size()); ++c)
+    if (components[c] == 1)
+      for (const int member : world_.ties.group(c))
+        if (components[member] == 0) components[member] = 2;
+  for (std::uint8_t& mark : components) mark = mark != 0;
 }
 
 bool BodyDynamics::solve_unweighted(std::span<const std::uint8_t> components, std::span<const Vec3> impulse,
-                                    std::span<Vec3> v) {
+                                    std::span<Vec3> v, double tolerance) {
   const std::vector<double> no_weight(world_.nodes.x.size(), 0.0);
   factor(no_weight, components);
-  for (Body* body : world_.bodies) body->solve(impulse, v, components);
+  y_.clear();
+  solve_marked(impulse, v, components, tolerance);
+  y_.clear();
   return factors_good();
 }
 
@@ -26,23 +59,108 @@ void BodyDynamics::activate(std::span<const int> components, std::span<double> w
     for (const Body* body : world_.bodies) body->smallest_eigenvalues(eta_);
   }
   std::vector<std::uint8_t> stale(world_.component_count, 0);
-  for (const int c : components) stale[c] = active_[c] = 1;
+  for (const int c : components) stale[c] = 1;
   for (std::size_t j = 0; j < w.size(); ++j) {
     const int c = world_.nodes.component[j];
     if (c < 0 || !stale[c]) continue;
     const double eta = eta_[j];
     w[j] = std::max(options_.weight_sigma * eta, std::min(options_.weight_beta * world_.nodes.m[j], eta));  // D20 6.2.6
   }
+  mark_groups(stale);
+  for (std::size_t c = 0; c < stale.size(); ++c) {
+    const bool joined =
+        stale[c] && active_[c] && std::find(components.begin(), components.end(), c) == components.end();
+    if (joined) stale[c] = 0;  // in the solve already, and its weight stays
+    active_[c] |= stale[c];
+  }
   factor(w, stale);
 }
 
 void BodyDynamics::factor(std::span<const double> w, std::span<const std::uint8_t> components) {
-  for (Body* body : world_.bodies)
-    if (!body->factor(w, components)) failed_body_ = body;
+  std::vector<std::uint8_t> good(world_.bodies.size(), 1);
+  tbb::parallel_for(std::size_t{0}, good.size(),
+                    [&](std::size_t b) { good[b] = world_.bodies[b]->factor(w, components); });
+  for (std::size_t b = 0; b < good.size(); ++b)
+    if (!good[b]) failed_body_ = world_.bodies[b];
 }
 
-void BodyDynamics::solve(std::span<const Vec3> impulse, std::span<Vec3> v) {
-  for (Body* body : world_.bodies) body->solve(impulse, v, active_);
+void BodyDynamics::solve_bodies(std::span<const Vec3> impulse, std::span<Vec3> v,
+                                std::span<const std::uint8_t> components) {
+  for_each_body(world_.bodies, [&](Body& body) { body.solve(impulse, v, components); });
+}
+
+void BodyDynamics::solve(std::span<const Vec3> impulse, std::span<Vec3> v, double tolerance) {
+  solve_marked(impulse, v, active_, tolerance);
+}
+
+// (P + C) y = b with y = v − v_k and b = impulse − g. Starts from the last y, as h = −C y moves little from one solve
+// to the next: y_0 = P⁻¹ (b − C y_last), whose residual is C (y_last − y_0).
+void BodyDynamics::solve_marked(std::span<const Vec3> impulse, std::span<Vec3> v,
+                                std::span<const std::uint8_t> components, double tolerance) {
+  if (!has_ties()) return solve_bodies(impulse, v, components);
+  const Ties& ties = world_.ties;
+  const std::size_t n = world_.nodes.x.size();
+  if (y_.empty()) y_.assign(n, Vec3::Zero());
+  rhs_.resize(n);
+  for (std::size_t j = 0; j < n; ++j) rhs_[j] = impulse[j] + ties.minus_g()[j];
+  const auto solve_with = [&](const std::vector<Vec3>& y) {  // v = v_k + P⁻¹ (b − C y)
+    q_.assign(n, Vec3::Zero());
+    ties.multiply_between(y, q_);
+    for (std::size_t j = 0; j < n; ++j) q_[j] = rhs_[j] - q_[j];
+    solve_bodies(q_, v, components);
+  };
+  const auto in_solve = [&](std::size_t j) {
+    const int c = world_.nodes.component[j];
+    return c >= 0 && components[c] && !world_.nodes.fixed[j];
+  };
+  const auto multiply_between = [&](std::span<const Vec3> x, std::vector<Vec3>& out) {
+    ties.multiply_between(x, out);
+    for (std::size_t j = 0; j < n; ++j)
+      if (!in_solve(j)) out[j].setZero();
+  };
+
+  solve_with(y_);
+  r_.assign(n, Vec3::Zero());
+  d_.assign(n, Vec3::Zero());
+  for (std::size_t j = 0; j < n; ++j) {
+    const Vec3 y = in_solve(j) ? Vec3(v[j] - v_k_[j]) : Vec3::Zero();
+    d_[j] = y_[j] - y;
+    y_[j] = y;
+  }
+  multiply_between(d_, r_);
+  z_.assign(n, Vec3::Zero());
+  const auto precondition = [&] {
+    for_each_body(world_.bodies, [&](Body& body) { body.precondition(r_, z_, components); });
+    double largest2 = 0;
+    for (const Vec3& z : z_) largest2 = std::max(largest2, z.squaredNorm());
+    return std::sqrt(largest2);
+  };
+  double error = precondition();
+  if (error <= tolerance) return;
+  d_ = z_;
+  pd_ = r_;
+  double rz = dot(r_, z_);
+  for (int k = 0; k < kMaxLinearIterations; ++k) {
+    ++linear_iterations_;
+    q_ = pd_;
+    multiply_between(d_, q_);
+    const double alpha = rz / dot(d_, q_);
+    for (std::size_t j = 0; j < n; ++j) {
+      y_[j] += alpha * d_[j];
+      r_[j] -= alpha * q_[j];
+    }
+    error = precondition();
+    const double rz_next = dot(r_, z_);
+    if (error <= tolerance || !(rz_next > 0)) break;
+    const double beta = rz_next / rz;
+    rz = rz_next;
+    for (std::size_t j = 0; j < n; ++j) {
+      d_[j] = z_[j] + beta * d_[j];
+      pd_[j] = r_[j] + beta * pd_[j];
+    }
+  }
+  const std::vector<Vec3> y = y_;
+  solve_with(y);  // finds the auxiliary degrees of freedom, too
 }
 
 }  // namespace stiction

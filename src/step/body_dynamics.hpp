@@ -1,4 +1,8 @@
 // All bodies as one linear system, as the friction solver sees it.
+//
+// Each body factors its own block P of A + W. Where ties couple bodies, A + W = P + C, and the system is solved by
+// conjugate gradients preconditioned by P (D20 6.2.5); without ties one solve by P is exact. With z = P⁻¹ r known, the
+// product P d of the search direction follows from d = z + β d by the same recurrence on r: no body multiplies by A.
 #pragma once
 
 #include "friction/admm.hpp"
@@ -14,23 +18,35 @@ class BodyDynamics final : public LinearDynamics {
   void assemble(std::span<const Vec3> v_k);
 
   /// Factors A (no weight) for the marked components and solves A v = f + impulse there; false if a factor fails.
-  bool solve_unweighted(std::span<const std::uint8_t> components, std::span<const Vec3> impulse, std::span<Vec3> v);
+  /// Marked components include all that ties connect them with.
+  bool solve_unweighted(std::span<const std::uint8_t> components, std::span<const Vec3> impulse, std::span<Vec3> v,
+                        double tolerance);
+
+  /// Marks what ties connect with a marked component.
+  void mark_groups(std::span<std::uint8_t> components) const;
 
   std::span<const Vec3> iterate() const override { return v_k_; }
   std::span<const std::uint8_t> fixed() const override { return world_.nodes.fixed; }
   std::span<const int> component() const override { return world_.nodes.component; }
   int component_count() const override { return world_.component_count; }
+  const Skin* skin() const override { return &world_.nodes.skin; }
+  bool has_ties() const override { return !world_.ties.empty(); }
   void activate(std::span<const int> components, std::span<double> w) override;
-  void solve(std::span<const Vec3> impulse, std::span<Vec3> v) override;
+  void solve(std::span<const Vec3> impulse, std::span<Vec3> v, double tolerance) override;
 
   /// Components that entered the contact solve since the last assembly.
   std::span<const std::uint8_t> active() const { return active_; }
   bool factors_good() const { return failed_body_ == nullptr; }
   /// Name of the body whose factor failed.
   std::string failed_body() const { return failed_body_ ? failed_body_->name : ""; }
+  /// Iterations of conjugate gradients since the last assembly.
+  int linear_iterations() const { return linear_iterations_; }
 
  private:
   void factor(std::span<const double> w, std::span<const std::uint8_t> components);
+  void solve_marked(std::span<const Vec3> impulse, std::span<Vec3> v, std::span<const std::uint8_t> components,
+                    double tolerance);
+  void solve_bodies(std::span<const Vec3> impulse, std::span<Vec3> v, std::span<const std::uint8_t> components);
 
   World& world_;
   SolverOptions options_;
@@ -38,6 +54,8 @@ class BodyDynamics final : public LinearDynamics {
   std::vector<double> eta_;
   std::vector<std::uint8_t> active_;
   const Body* failed_body_ = nullptr;
+  std::vector<Vec3> rhs_, y_, r_, z_, d_, pd_, q_;  // of conjugate gradients
+  int linear_iterations_ = 0;
 };
 
 }  // namespace stiction

@@ -48,13 +48,16 @@ class Step {
   }
 
  private:
+  /// Error that an unconstrained linear solve may leave where it takes iterations, m/s.
+  double linear_tolerance() const { return world_.scene.solver.linear_tolerance * world_.scene.solver.tolerance / dt_; }
+
   World& world_;
   Nodes& nodes_;
   StepState& state_;
   double time_, dt_;
   StepReport& report_;
   BodyDynamics dynamics_;
-  std::vector<Pose> pose_start_, pose_end_, displacement_;
+  std::vector<Pose> pose_start_, pose_end_, displacement_, displacement_start_;
   std::vector<Vec3> v_;  // iterate; at the end the step's velocity
   AdmmState admm_;
   std::size_t proximity_contacts_ = 0;
@@ -63,12 +66,16 @@ class Step {
 void Step::move_kinematic_bodies() {
   world_.poses_at(time_, pose_start_);
   world_.poses_at(time_ + dt_, pose_end_);
-  displacement_.resize(pose_end_.size());
-  for (std::size_t c = 0; c < displacement_.size(); ++c) {
-    const Pose now = world_.scene.colliders[c].motion.at(time_ + dt_), zero = world_.scene.colliders[c].motion.at(0);
-    displacement_[c].rotation = now.rotation * zero.rotation.conjugate();
-    displacement_[c].position = now.position - displacement_[c].rotation * zero.position;
-  }
+  const auto displace = [&](double time, std::vector<Pose>& displacement) {
+    displacement.clear();
+    for (const Collider& c : world_.scene.colliders) {
+      const Pose now = c.motion.at(time), zero = c.motion.at(0);
+      const Quat turn = now.rotation * zero.rotation.conjugate();
+      displacement.push_back({turn, now.position - turn * zero.position});
+    }
+  };
+  displace(time_, displacement_start_);
+  displace(time_ + dt_, displacement_);
   v_ = nodes_.v;
   for (const KinematicMesh& mesh : world_.meshes) {
     const int count = static_cast<int>(world_.scene.colliders[mesh.collider].mesh.vertices.size());
@@ -80,7 +87,9 @@ void Step::move_kinematic_bodies() {
   context.time_end = time_ + dt_;
   context.world = &world_.scene.world;
   context.displacement = displacement_;
+  context.displacement_start = displacement_start_;
   for (Body* body : world_.bodies) body->begin_step(context, nodes_, v_);
+  if (dynamics_.has_ties()) world_.ties.begin_step(context, nodes_);
 }
 
 // Newton iterations without contacts: where the first linearisation with contacts is taken. Scripted roots may jump
@@ -106,12 +115,17 @@ void Step::linearise() {
 bool Step::solve_unconstrained(int newton_iteration) {
   const auto start = Clock::now();
   std::vector<std::uint8_t> components(world_.component_count, 1);
-  if (newton_iteration > 0)
+  if (newton_iteration > 0) {
+    std::vector<std::uint8_t> touching(world_.component_count, 0);
     for (const Contact& c : admm_.contacts)
-      for (const std::int32_t node : c.node)
-        if (node != kNoNode && !nodes_.fixed[node]) components[nodes_.component[node]] = 0;
+      c.for_each_node(nodes_.skin, [&](int node, double) {
+        if (!nodes_.fixed[node]) touching[nodes_.component[node]] = 1;
+      });
+    dynamics_.mark_groups(touching);
+    for (std::size_t c = 0; c < components.size(); ++c) components[c] = !touching[c];
+  }
   const std::vector<Vec3> no_impulse(nodes_.x.size(), Vec3::Zero());
-  const bool good = dynamics_.solve_unweighted(components, no_impulse, v_);
+  const bool good = dynamics_.solve_unweighted(components, no_impulse, v_, linear_tolerance());
   report_.t_dynamics += seconds_since(start);
   return good;
 }
@@ -165,6 +179,7 @@ bool Step::solve_friction(int newton_iteration) {
   report_.t_linear += admm.t_linear;
   report_.t_projection += admm.t_projection;
   report_.t_collision += admm.t_detection;
+  report_.linear_iterations += dynamics_.linear_iterations();
   report_.t_solver += seconds_since(start) - admm.t_detection;
   return dynamics_.factors_good();
 }
@@ -184,6 +199,9 @@ void Step::count_crossings() {
   report_.broad_phases = detector.broad_phases();
   report_.candidates = static_cast<std::int64_t>(detector.candidate_count());
   report_.deep_contacts = static_cast<std::int64_t>(detector.deep_contacts());
+  double mu_sum = 0;
+  for (const Contact& c : admm_.contacts) mu_sum += c.mu;
+  report_.mu_n_over_m = mu_sum / std::max(1, world_.free_degrees_of_freedom());
   report_.nu = 3.0 * static_cast<double>(report_.contacts) / std::max(1, world_.free_degrees_of_freedom());
   report_.t_collision += seconds_since(start);
 }
@@ -199,16 +217,15 @@ void Step::measure_coulomb_error() {
     const Contact& c = admm_.contacts[i];
     r[i] = admm_.impulse[i] + c.cohesion * dt_ * c.n;
     k_N[i] = normal_offset(c, world_.scene.contact, dt_);
-    for (int j = 0; j < 4; ++j)
-      if (c.node[j] != kNoNode) state_.contact_impulse[c.node[j]] += c.b[j] * admm_.impulse[i];
+    c.for_each_node(nodes_.skin, [&](int node, double b) { state_.contact_impulse[node] += b * admm_.impulse[i]; });
   }
   for (std::size_t j = 0; j < inverse_mass.size(); ++j)
     if (!nodes_.fixed[j]) inverse_mass[j] = 1.0 / nodes_.m[j];
   std::vector<Vec3> v_hat = v_;
   dynamics_.solve_unweighted(std::vector<std::uint8_t>(dynamics_.active().begin(), dynamics_.active().end()),
-                             state_.contact_impulse, v_hat);
-  report_.coulomb_error =
-      coulomb_error(admm_.contacts, r, k_N, slack_compliance(world_.scene.contact, dt_), v_hat, inverse_mass);
+                             state_.contact_impulse, v_hat, linear_tolerance());
+  report_.coulomb_error = coulomb_error(admm_.contacts, r, k_N, slack_compliance(world_.scene.contact, dt_), v_hat,
+                                        inverse_mass, nodes_.skin);
   report_.t_solver += seconds_since(start);
 }
 
@@ -228,6 +245,7 @@ void Step::measure() {
     report_.energy_gravity += energy.gravity;
     report_.max_stretch = std::max(report_.max_stretch, body->max_stretch(nodes_.x));
   }
+  if (dynamics_.has_ties()) report_.energy_elastic += world_.ties.energy(nodes_.x);
   for (const auto& r : world_.rods) report_.guarded_stencils += r->guarded_stencils();
   for (std::size_t j = 0; j < nodes_.v.size(); ++j)
     if (!nodes_.fixed[j]) report_.max_speed = std::max(report_.max_speed, nodes_.v[j].norm());

@@ -60,6 +60,7 @@ void add_part(StepReport& sum, const StepReport& part) {
   sum.dt += before.dt;
   sum.newton_iterations += before.newton_iterations;
   sum.admm_iterations += before.admm_iterations;
+  sum.linear_iterations += before.linear_iterations;
   sum.crossings += before.crossings;
   sum.deep_contacts += before.deep_contacts;
   sum.guarded_stencils += before.guarded_stencils;
@@ -124,6 +125,16 @@ NodeRange Simulation::strand(int body, int strand) const {
     return NodeRange{b.layout().first_node(strand), b.layout().node_count(strand)};
   });
 }
+NodeRange Simulation::body_nodes(const std::string& name) const {
+  for (const Body* body : impl_->world.bodies)
+    if (body->name == name) return {body->first_node, body->node_count};
+  throw std::invalid_argument("no body is called '" + name + "'");
+}
+Vec3 Simulation::pin_reaction(const std::string& name) const {
+  for (const auto& body : impl_->world.sparse)
+    if (body->name == name) return body->pin_reaction();
+  throw std::invalid_argument("no body with pins is called '" + name + "'");
+}
 Vec3 Simulation::root_reaction(int body, int strand) const {
   return impl_->with_strands(body, [&](const auto& b) { return b.root_reaction(strand); });
 }
@@ -152,6 +163,9 @@ FrameLayout Simulation::frame_layout() const {
   };
   for (const Rods& r : scene().rods) add_curves(r);
   for (const Chains& c : scene().chains) add_curves(c);
+  for (const SimulatedMesh& surface : impl_->world.surfaces)
+    layout.meshes.push_back({impl_->world.bodies[surface.body]->name, surface.triangles,
+                             static_cast<int>(surface.vertex.size()), false, true});
   for (std::size_t c = 0; c < scene().colliders.size(); ++c) {
     const TriangleMesh& shape = impl_->world.shapes[c];
     if (shape.triangles.empty()) continue;
@@ -166,8 +180,15 @@ Frame Simulation::frame() const {
   frame.index = static_cast<int>(impl_->step / scene().time.steps_per_frame);
   frame.time = impl_->time;
   const auto& x = impl_->world.nodes.x;
-  for (const Body* body : impl_->world.bodies)
-    frame.curves.emplace_back(x.begin() + body->first_node, x.begin() + body->first_node + body->node_count);
+  const World& world = impl_->world;
+  for (std::size_t b = 0; b < world.rods.size() + world.chains.size(); ++b) {
+    const auto first = x.begin() + world.bodies[b]->first_node;
+    frame.curves.emplace_back(first, first + world.bodies[b]->node_count);
+  }
+  for (const SimulatedMesh& surface : world.surfaces) {
+    auto& vertices = frame.meshes.emplace_back();
+    for (const int vertex : surface.vertex) vertices.push_back(world.nodes.skin.at(vertex, x));
+  }
   std::vector<Pose> poses;
   impl_->world.poses_at(impl_->time, poses);
   for (std::size_t c = 0; c < poses.size(); ++c) {

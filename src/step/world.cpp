@@ -1,11 +1,16 @@
 #include "step/world.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 
+#include "geometry/distance.hpp"
+#include "geometry/embedding.hpp"
 #include "geometry/primitives.hpp"
+#include "geometry/tet_mesh.hpp"
 
 namespace stiction {
 
@@ -35,6 +40,31 @@ void add_strands(const Spec& spec, const StrandBodyType& body, int body_index, S
       surface.edges.push_back(edge);
       arc = next;
     }
+  }
+}
+
+// Triangles and edges of a mesh with what lies beside them (a manifold mesh has at most two faces at an edge).
+void add_mesh(std::span<const Eigen::Vector3i> triangles, std::span<const int> vertex, double radius, int body,
+              Surface& surface) {
+  std::map<std::pair<int, int>, std::array<int, 2>> edges;  // third vertices of the faces beside
+  const auto edge_of = [](const Eigen::Vector3i& t, int k) { return std::minmax({t[(k + 1) % 3], t[(k + 2) % 3]}); };
+  for (const Eigen::Vector3i& t : triangles)
+    for (int k = 0; k < 3; ++k) {
+      auto& thirds = edges.try_emplace(edge_of(t, k), std::array<int, 2>{-1, -1}).first->second;
+      thirds[thirds[0] < 0 ? 0 : 1] = vertex[t[k]];
+    }
+  for (const Eigen::Vector3i& t : triangles) {
+    SurfaceTriangle triangle{vertex[t[0]], vertex[t[1]], vertex[t[2]], radius, body, {}};
+    for (int k = 0; k < 3; ++k) {
+      const auto& thirds = edges.at(edge_of(t, k));
+      triangle.opposite[k] = thirds[0] == vertex[t[k]] ? thirds[1] : thirds[0];
+    }
+    surface.triangles.push_back(triangle);
+  }
+  for (const auto& [edge, thirds] : edges) {
+    SurfaceEdge e{vertex[edge.first], vertex[edge.second], radius, body};
+    e.opposite = thirds;
+    surface.edges.push_back(e);
   }
 }
 
@@ -70,6 +100,9 @@ void validate(const Scene& scene) {
   };
   for (const Rods& r : scene.rods) check_strands(r);
   for (const Chains& c : scene.chains) check_strands(c);
+  for (const Shell& s : scene.shells) check_name(s);
+  for (const Solid& s : scene.solids) check_name(s);
+  for (const Frames& f : scene.frames) check_name(f);
   for (const Collider& c : scene.colliders) check_name(c);
 }
 
@@ -84,19 +117,191 @@ World::World(Scene scene_in) : scene(std::move(scene_in)) {
         std::make_unique<ChainsBody>(c, nodes, collider_index(c.root_attach), collider_index(c.tip_attach)));
   for (auto& r : rods) bodies.push_back(r.get());
   for (auto& c : chains) bodies.push_back(c.get());
-  const auto number_components = [&](auto& body) {
+  add_sparse_bodies();
+  const auto number_strands = [&](auto& body) {
     body.first_component = component_count;
     for (int s = 0; s < body.component_count; ++s)
       for (int i = 0; i < body.layout().node_count(s); ++i)
         nodes.component[body.layout().first_node(s) + i] = component_count + s;
     component_count += body.component_count;
   };
-  for (auto& r : rods) number_components(*r);
-  for (auto& c : chains) number_components(*c);
+  for (auto& r : rods) number_strands(*r);
+  for (auto& c : chains) number_strands(*c);
+  for (auto& b : sparse) {
+    b->first_component = component_count++;
+    std::fill_n(nodes.component.begin() + b->first_node, b->node_count, b->first_component);
+  }
   add_meshes();
+  add_surfaces();
+  add_ties();
   for (const Collider& c : scene.colliders) shapes.push_back(tessellate(c));
   detector = std::make_unique<Detector>(build_surface(), scene.colliders, static_cast<int>(bodies.size()),
                                         build_friction(), scene.contact);
+}
+
+void World::add_sparse_bodies() {
+  const auto pin_colliders = [&](const auto& body) {
+    std::vector<int> colliders;
+    for (const Pins& pins : body.pins) colliders.push_back(collider_index(pins.attach));
+    return colliders;
+  };
+  for (const Shell& s : scene.shells) sparse.push_back(std::make_unique<ShellBody>(s, nodes, pin_colliders(s)));
+  for (const Solid& s : scene.solids) sparse.push_back(std::make_unique<SolidBody>(s, nodes, pin_colliders(s)));
+  for (const Frames& f : scene.frames) sparse.push_back(std::make_unique<FramesBody>(f, nodes, pin_colliders(f)));
+  for (auto& b : sparse) bodies.push_back(b.get());
+}
+
+// All nodes exist by now, so vertices of the skin can be numbered after them.
+void World::add_surfaces() {
+  Skin& skin = nodes.skin;
+  skin.base = nodes.size();
+  std::size_t next = 0;
+  const auto begin_surface = [&](double radius) -> SimulatedMesh& {
+    surfaces.emplace_back();
+    surfaces.back().body = static_cast<int>(rods.size() + chains.size() + next);
+    surfaces.back().radius = radius;
+    return surfaces.back();
+  };
+  for (const Shell& s : scene.shells) {
+    SimulatedMesh& mesh = begin_surface(0.5 * s.thickness);
+    mesh.triangles = s.mesh.triangles;
+    mesh.rest = s.rest_vertices.empty() ? s.mesh.vertices : s.rest_vertices;
+    for (int i = 0; i < sparse[next]->node_count; ++i) mesh.vertex.push_back(sparse[next]->first_node + i);
+    ++next;
+  }
+  for (const Solid& s : scene.solids) {
+    SimulatedMesh& mesh = begin_surface(s.contact_radius);
+    const int first = sparse[next]->first_node;
+    const std::vector<Vec3>& rest = s.rest_vertices.empty() ? s.mesh.vertices : s.rest_vertices;
+    if (s.surface.triangles.empty()) {
+      std::vector<int> vertex_of;
+      mesh.triangles = boundary_surface(s.mesh, &vertex_of).triangles;
+      for (const int v : vertex_of) {
+        mesh.vertex.push_back(first + v);
+        mesh.rest.push_back(rest[v]);
+      }
+    } else {
+      mesh.triangles = s.surface.triangles;
+      const Embedding embedding = embed(s.mesh, s.surface.vertices);
+      for (std::size_t i = 0; i < s.surface.vertices.size(); ++i) {
+        std::vector<std::pair<int, double>> parts;
+        for (int k = 0; k < 4; ++k) parts.emplace_back(first + embedding.node[i][k], embedding.weight[i][k]);
+        mesh.vertex.push_back(skin.base + skin.append(parts));
+        mesh.rest.push_back(embedding.apply(i, rest));
+      }
+    }
+    ++next;
+  }
+  for (const Frames& f : scene.frames) {
+    SimulatedMesh& mesh = begin_surface(f.contact_radius);
+    mesh.triangles = f.surface.triangles;
+    mesh.rest = f.surface.vertices;
+    for (auto parts : static_cast<const FramesBody&>(*sparse[next]).surface_skin()) {
+      for (auto& [node, weight] : parts) node += sparse[next]->first_node;
+      mesh.vertex.push_back(skin.base + skin.append(parts));
+    }
+    ++next;
+  }
+}
+
+namespace {
+
+// The point of a body that is nearest to x at time zero, as nodes and weights.
+Ties::Point nearest_on_strands(const auto& body, const Nodes& nodes, const Vec3& x) {
+  Ties::Point best;
+  double best2 = std::numeric_limits<double>::infinity();
+  for (int s = 0; s < body.layout().strand_count(); ++s)
+    for (int i = 0; i + 1 < body.layout().node_count(s); ++i) {
+      const int node = body.layout().first_node(s) + i;
+      const Vec3 a = nodes.x[node], edge = nodes.x[node + 1] - a;
+      const double t = std::clamp((x - a).dot(edge) / edge.squaredNorm(), 0.0, 1.0);
+      const double distance2 = (a + t * edge - x).squaredNorm();
+      if (distance2 >= best2) continue;
+      best2 = distance2;
+      best = {{node, 1 - t}, {node + 1, t}};
+    }
+  return best;
+}
+
+Ties::Point nearest_on_mesh(const SimulatedMesh& mesh, const Nodes& nodes, const Vec3& x) {
+  double best2 = std::numeric_limits<double>::infinity();
+  std::array<std::pair<int, double>, 3> corners;
+  for (const Eigen::Vector3i& t : mesh.triangles) {
+    std::array<Vec3, 3> y;
+    for (int k = 0; k < 3; ++k) y[k] = nodes.skin.at(mesh.vertex[t[k]], nodes.x);
+    const PointTriangleClosest c = closest_point_triangle(x, y[0], y[1], y[2]);
+    if (c.distance2 >= best2) continue;
+    best2 = c.distance2;
+    corners = {{{mesh.vertex[t[0]], 1 - c.b1 - c.b2}, {mesh.vertex[t[1]], c.b1}, {mesh.vertex[t[2]], c.b2}}};
+  }
+  std::map<int, double> merged;
+  for (const auto& [vertex, b] : corners)
+    nodes.skin.for_each_node(vertex, [&](int node, double weight) { merged[node] += b * weight; });
+  return {merged.begin(), merged.end()};
+}
+
+}  // namespace
+
+void World::add_ties() {
+  const auto strands_count = static_cast<int>(rods.size() + chains.size());
+  const auto with_strands = [&](int body, auto&& f) {
+    return body < static_cast<int>(rods.size()) ? f(*rods[body]) : f(*chains[body - rods.size()]);
+  };
+  const auto points_on = [&](int body, std::span<const Vec3> at) {
+    std::vector<Ties::Point> points;
+    const int solid = body - strands_count - static_cast<int>(scene.shells.size());
+    if (solid >= 0 && solid < static_cast<int>(scene.solids.size())) {  // also off its surface: the tets carry it
+      const Embedding embedding = embed(scene.solids[solid].mesh, at);
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        auto& point = points.emplace_back();
+        for (int k = 0; k < 4; ++k)
+          point.emplace_back(bodies[body]->first_node + embedding.node[i][k], embedding.weight[i][k]);
+      }
+      return points;
+    }
+    for (const Vec3& x : at)
+      points.push_back(body < strands_count
+                           ? with_strands(body, [&](const auto& b) { return nearest_on_strands(b, nodes, x); })
+                           : nearest_on_mesh(surfaces[body - strands_count], nodes, x));
+    return points;
+  };
+  for (const Attachment& attachment : scene.attachments) {
+    const int a = body_index(attachment.a), b = body_index(attachment.b);
+    const auto fail = [&](const char* what) {
+      throw std::invalid_argument("attachment of '" + attachment.a + "' to '" + attachment.b + "': " + what);
+    };
+    if (a < 0) fail("the first is no body");
+    if (a == b) fail("they are the same");
+    const int collider = b < 0 ? collider_index(attachment.b) : -1;
+    std::vector<Vec3> at = attachment.points;
+    std::vector<Ties::Point> on_a = points_on(a, at);
+    if (attachment.roots) {
+      if (a >= strands_count) fail("only strands have roots");
+      with_strands(a, [&](const auto& strands) {
+        for (int s = 0; s < strands.layout().strand_count(); ++s)
+          for (int i = 0; i < 2; ++i) {
+            const int node = strands.layout().first_node(s) + i;
+            if (i == 1 && b >= 0 && b < strands_count + static_cast<int>(scene.shells.size())) continue;
+            at.push_back(nodes.x[node]);
+            on_a.push_back({{node, 1.0}});
+          }
+      });
+    }
+    const std::vector<Ties::Point> on_b = collider < 0 ? points_on(b, at) : std::vector<Ties::Point>{};
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      if (collider < 0)
+        ties.add(on_a[i], on_b[i], attachment.stiffness, attachment.damping);
+      else
+        ties.add(on_a[i], collider, at[i], attachment.stiffness, attachment.damping);
+    }
+  }
+  if (!ties.empty()) ties.connect(nodes, component_count);
+}
+
+int World::body_index(const std::string& name) const {
+  for (std::size_t b = 0; b < bodies.size(); ++b)
+    if (bodies[b]->name == name) return static_cast<int>(b);
+  return -1;
 }
 
 int World::collider_index(const std::string& name) const {
@@ -144,31 +349,23 @@ Surface World::build_surface() const {
   for (std::size_t i = 0; i < rods.size(); ++i) add_strands(scene.rods[i], *rods[i], static_cast<int>(i), surface);
   for (std::size_t i = 0; i < chains.size(); ++i)
     add_strands(scene.chains[i], *chains[i], static_cast<int>(rods.size() + i), surface);
+  const bool simulated = !surfaces.empty();
+  surface.rest.assign(simulated ? nodes.skin.base + nodes.skin.size() : 0, Vec3::Zero());
+  for (const SimulatedMesh& mesh : surfaces) {
+    add_mesh(mesh.triangles, mesh.vertex, mesh.radius, mesh.body, surface);
+    for (std::size_t i = 0; i < mesh.vertex.size(); ++i) {
+      surface.points.push_back({mesh.vertex[i], mesh.radius, mesh.body});
+      surface.rest[mesh.vertex[i]] = mesh.rest[i];
+    }
+  }
   for (const KinematicMesh& mesh : meshes) {
     const Collider& collider = scene.colliders[mesh.collider];
     const int body = static_cast<int>(bodies.size()) + mesh.collider;
-    // Third vertices of the triangles at each edge (a manifold mesh has at most two).
-    std::map<std::pair<int, int>, std::array<int, 2>> edges;
-    const auto edge_of = [](const Eigen::Vector3i& t, int k) { return std::minmax({t[(k + 1) % 3], t[(k + 2) % 3]}); };
-    for (const Eigen::Vector3i& t : collider.mesh.triangles)
-      for (int k = 0; k < 3; ++k) {
-        auto& thirds = edges.try_emplace(edge_of(t, k), std::array<int, 2>{-1, -1}).first->second;
-        thirds[thirds[0] < 0 ? 0 : 1] = mesh.first_node + t[k];
-      }
-    for (const Eigen::Vector3i& t : collider.mesh.triangles) {
-      SurfaceTriangle triangle{
-          mesh.first_node + t[0], mesh.first_node + t[1], mesh.first_node + t[2], collider.thickness, body, {}};
-      for (int k = 0; k < 3; ++k) {
-        const auto& thirds = edges.at(edge_of(t, k));
-        triangle.opposite[k] = thirds[0] == mesh.first_node + t[k] ? thirds[1] : thirds[0];
-      }
-      surface.triangles.push_back(triangle);
-    }
-    for (const auto& [edge, thirds] : edges) {
-      SurfaceEdge e{mesh.first_node + edge.first, mesh.first_node + edge.second, collider.thickness, body};
-      e.opposite = thirds;
-      surface.edges.push_back(e);
-    }
+    std::vector<int> vertex(collider.mesh.vertices.size());
+    std::iota(vertex.begin(), vertex.end(), mesh.first_node);
+    add_mesh(collider.mesh.triangles, vertex, collider.thickness, body, surface);
+    for (const int v : vertex)
+      if (simulated) surface.points.push_back({v, collider.thickness, body});  // they may poke into its triangles
   }
   return surface;
 }
@@ -184,6 +381,9 @@ FrictionTable World::build_friction() const {
   };
   add(scene.rods);
   add(scene.chains);
+  add(scene.shells);
+  add(scene.solids);
+  add(scene.frames);
   add(scene.colliders);
   FrictionTable table(mu);
   for (const FrictionPair& pair : scene.friction_pairs) {

@@ -6,8 +6,12 @@
 
 #include "bodies/body.hpp"
 #include "bodies/chains.hpp"
+#include "bodies/frames.hpp"
 #include "bodies/rods.hpp"
+#include "bodies/shell.hpp"
+#include "bodies/solid.hpp"
 #include "collision/detector.hpp"
+#include "step/ties.hpp"
 
 namespace stiction {
 
@@ -15,6 +19,15 @@ namespace stiction {
 struct KinematicMesh {
   int collider = 0;
   int first_node = 0;
+};
+
+/// The surface of a simulated shell, solid or frames body.
+struct SimulatedMesh {
+  int body = 0;                            ///< index into World::bodies
+  std::vector<int> vertex;                 ///< nodes, or vertices of the skin
+  std::vector<Vec3> rest;                  ///< positions at rest, m
+  std::vector<Eigen::Vector3i> triangles;  ///< local indices
+  double radius = 0;                       ///< m
 };
 
 struct World {
@@ -32,7 +45,10 @@ struct World {
   Nodes nodes;
   std::vector<std::unique_ptr<RodsBody>> rods;
   std::vector<std::unique_ptr<ChainsBody>> chains;
-  std::vector<Body*> bodies;  // rods, then chains
+  std::vector<std::unique_ptr<SparseBody>> sparse;  // shells, then solids, then frames
+  std::vector<Body*> bodies;                        // rods, chains, then sparse ones
+  std::vector<SimulatedMesh> surfaces;              // of sparse bodies, in their order
+  Ties ties;
   std::vector<KinematicMesh> meshes;
   std::vector<TriangleMesh> shapes;  // of every collider, local coordinates, for pictures
   int component_count = 0;
@@ -40,7 +56,11 @@ struct World {
 
  private:
   int collider_index(const std::string& name) const;
+  int body_index(const std::string& name) const;
+  void add_sparse_bodies();
   void add_meshes();
+  void add_surfaces();
+  void add_ties();
   Surface build_surface() const;
   FrictionTable build_friction() const;
 };

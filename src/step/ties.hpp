@@ -1,0 +1,59 @@
+// Soft constraints between bodies: springs of no length between two surface points, or a surface point and a point that
+// a collider carries. They are the only part of A that couples bodies.
+//
+// A tie holds e = Σ w_j x_j − target at zero with stiffness k; w counts the first point positive and the second
+// negative. Its blocks of A within one body go into that body's own matrix, so that the factors of the bodies are a
+// good preconditioner; the blocks between bodies are applied by multiply_between.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "bodies/body.hpp"
+
+namespace stiction {
+
+class Ties {
+ public:
+  using Point = std::vector<std::pair<int, double>>;  // nodes and weights
+
+  /// Ties two points.
+  void add(const Point& a, const Point& b, double stiffness, double damping);
+  /// Ties a point to a collider that carries `target` (where it is at time zero).
+  void add(const Point& a, int collider, const Vec3& target, double stiffness, double damping);
+
+  bool empty() const { return stiffness_.empty(); }
+  std::size_t size() const { return stiffness_.size(); }
+
+  /// Call once all ties are there: finds which components hang together.
+  void connect(const Nodes& nodes, int component_count);
+  /// Components that ties connect with `component`, itself included.
+  std::span<const int> group(int component) const;
+
+  void begin_step(const StepContext& context, const Nodes& nodes);
+  /// Adds the ties' part of A within each body, and writes their −g (kg m/s).
+  void assemble(const Nodes& nodes, std::span<const Vec3> v, std::span<Body* const> bodies);
+  std::span<const Vec3> minus_g() const { return minus_g_; }
+
+  /// y += C x, where C are the blocks of A between different bodies.
+  void multiply_between(std::span<const Vec3> x, std::span<Vec3> y) const;
+
+  /// Elastic energy at positions x, J.
+  double energy(std::span<const Vec3> x) const;
+
+ private:
+  Vec3 offset(std::size_t tie, std::span<const Vec3> x, const Vec3& target) const;
+
+  std::vector<int> first_{0}, node_, body_;  // CSR over ties; body_: of each node
+  std::vector<double> weight_;
+  std::vector<double> stiffness_, damping_;
+  std::vector<int> collider_;
+  std::vector<Vec3> target_0_, target_t_, target_;  // at time zero, at the start and the end of the step
+  std::vector<Vec3> offset_t_;
+  std::vector<double> effective_;  // dt² (1 + xi/dt) k
+  std::vector<Vec3> minus_g_;
+  std::vector<int> group_first_, group_member_, group_of_;
+  double dt_ = 0;
+};
+
+}  // namespace stiction
