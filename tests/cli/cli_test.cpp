@@ -8,8 +8,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <thread>
 
+#include "../support/broken_scenes.hpp"
 #include "io/cache.hpp"
 
 namespace stiction {
@@ -146,20 +148,27 @@ TEST_F(Cli, AnotherRunIntoTheSameFolderIsRefused) {
   EXPECT_EQ(bytes_of(path("out") + "/cache.h5"), before);
 }
 
+// All that are made by hand, and an even choice of those made from the schema.
 TEST_F(Cli, BrokenScenesExitWithTwoNameThePlaceAndWriteNothing) {
-  const std::vector<std::pair<std::string, std::string>> broken = {
-      {"[[groom]]\non = \"nobody\"\n", "broken.toml:2:"},
-      {"[[groom]]\nstrandz = 5\n", "strands"},
-      {"[[collider]]\nname = \"a\"\nshape = \"sphere\"\nradius = -1\n[[groom]]\non = \"a\"\n", "broken.toml:4:"},
-      {"[time]\nfps = \"fast\"\n", "broken.toml:2:"},
-      {"[[collider\n", "broken.toml:1:"},
-      {"", "broken.toml"}};
-  for (const auto& [text, expected] : broken) {
-    const Result r = stiction("run " + write("broken.toml", text).string() + " -o " + path("out"));
-    EXPECT_EQ(r.exit_code, 2) << text;
-    EXPECT_NE(r.output.find(expected), std::string::npos) << r.output;
-    EXPECT_FALSE(fs::exists(path("out"))) << text;
+  std::vector<test::BrokenScene> broken = test::broken_by_hand;
+  const std::vector<test::BrokenScene> through_schema = test::broken_through_the_schema();
+  constexpr std::size_t chosen = 200;
+  for (std::size_t i = 0; i < chosen; ++i) broken.push_back(through_schema[i * through_schema.size() / chosen]);
+  for (const test::BrokenScene& scene : broken) {
+    const std::string file = write("broken.toml", scene.text).string();
+    const Result r = stiction("run " + file + " -o " + path("out"));
+    EXPECT_EQ(r.exit_code, 2) << scene.text;
+    EXPECT_NE(r.output.find(file + ":" + std::to_string(scene.line) + ":"), std::string::npos)
+        << scene.text << "\n→ " << r.output;
+    for (const std::string& fragment : scene.fragments)
+      EXPECT_NE(r.output.find(fragment), std::string::npos) << fragment << " missing in: " << r.output;
+    std::set<std::string> files;
+    for (const auto& entry : fs::directory_iterator(folder_)) files.insert(entry.path().filename());
+    EXPECT_EQ(files, (std::set<std::string>{"broken.toml", "log"})) << scene.text;
   }
+}
+
+TEST_F(Cli, ArgumentsThatMakeNoSenseExitWithTwo) {
   EXPECT_EQ(stiction("run " + path("missing.toml") + " -o " + path("out")).exit_code, 2);
   EXPECT_EQ(stiction("run").exit_code, 2);
   const Result set = stiction("run " + small_scene().string() + " --set groom.0.strands=-1 -o " + path("out"));
