@@ -49,7 +49,8 @@ void SparseBody::begin_step(const StepContext& context, const Nodes& nodes, std:
     const Vec3 target = collider < 0 ? pinned_x0_[i] : context.displacement[collider].apply(pinned_x0_[i]);
     v[node] = (target - nodes.x[node]) / context.dt;
   }
-  multiply_mass(std::vector<Vec3>(node_count, context.dt * context.world->gravity), gravity_impulse_);
+  std::fill(work_.begin(), work_.end(), context.dt * context.world->gravity);
+  multiply_mass(work_, gravity_impulse_);
   std::fill(external_.begin(), external_.end(), Vec3::Zero());
   for (const VertexForce& f : forces_) external_[f.vertex] += interpolate(f.force, context.time_end);
   begin_elastic(own(nodes.x));

@@ -15,11 +15,13 @@ namespace stiction {
 namespace {
 
 constexpr std::size_t kCandidatesPerChunk = 2048;
-constexpr double kSlack = 0.25;        // of the expected displacement, its own and the root mean square, added to boxes
-constexpr double kCaughtAgain = 0.25;  // of the radii: distance at which a pair in contact is caught again
-constexpr double kCaughtDeep = 0.5;    // of its distance, where it starts nearer than that
-constexpr double kTilt = 0.01;         // sine by which a normal may lean over a neighbouring face or edge
-constexpr double kApart = 0.05;        // of an edge: contacts of two edges side by side nearer than this are one
+constexpr std::size_t kVerticesPerChunk = 4096;
+constexpr double kSlack = 0.25;         // of a vertex's expected displacement, added to its box
+constexpr double kTypicalSlack = 0.05;  // of the root mean square displacement, the same
+constexpr double kCaughtAgain = 0.25;   // of the radii: distance at which a pair in contact is caught again
+constexpr double kCaughtDeep = 0.5;     // of its distance, where it starts nearer than that
+constexpr double kTilt = 0.01;          // sine by which a normal may lean over a neighbouring face or edge
+constexpr double kApart = 0.05;         // of an edge: contacts of two edges side by side nearer than this are one
 // On a half circle whose ends just touch, the arc between them is pi/2 times their distance: anything closer along a
 // strand or a sheet overlaps by construction.
 constexpr double kFolded = 0.5 * std::numbers::pi;
@@ -81,6 +83,7 @@ std::array<int, 4> Detector::point_nodes(const std::pair<int, int>& pair) const 
 bool Detector::edges_may_touch(int i, int j) const {
   const SurfaceEdge &e = surface_.edges[i], &f = surface_.edges[j];
   if (!edge_free_[i] && !edge_free_[j]) return false;
+  if (e.a == f.a || e.a == f.b || e.b == f.a || e.b == f.b) return false;
   if (e.strand < 0 && f.strand < 0)
     return e.body != f.body || (options_.self_collision &&
                                 apart_at_rest(edge_nodes({i, j}), e.radius + f.radius, closest_edge_edge_distance2));
@@ -93,6 +96,7 @@ bool Detector::edges_may_touch(int i, int j) const {
 bool Detector::point_may_touch(int point, int triangle) const {
   const SurfacePoint& p = surface_.points[point];
   const SurfaceTriangle& t = surface_.triangles[triangle];
+  if (p.node == t.a || p.node == t.b || p.node == t.c) return false;
   if (!point_free_[point] && fixed_[t.a] && fixed_[t.b] && fixed_[t.c]) return false;
   return p.body != t.body ||
          (options_.self_collision &&
@@ -125,7 +129,6 @@ void Detector::begin_step(const Nodes& nodes, std::span<const Pose> pose_start, 
   dt_ = dt;
   broad_phases_ = 0;
   deep_contacts_ = 0;
-  known_keys_.clear();
   edge_free_.resize(surface_.edges.size());
   point_free_.resize(surface_.points.size());
   for (std::size_t i = 0; i < surface_.edges.size(); ++i)
@@ -177,25 +180,37 @@ void Detector::fit_rigid_motion(std::span<const Vec3> v) {
   if (scale > 0 && inertia.determinant() > 1e-9 * scale * scale * scale) rigid_omega_ = inertia.inverse() * moment;
 }
 
-// Grows the boxes to hold the motion with v, and finds the candidates anew.
+// Grows the boxes of vertices that leave theirs when they move with v, and finds the candidates that this adds.
 void Detector::follow(std::span<const Vec3> v) {
+  const bool first = broad_phases_ == 0;
+  grown_.assign(node_boxes_.size(), 0);
+  if (first) set_typical_displacement(v);
+  const std::size_t chunks = (node_boxes_.size() + kVerticesPerChunk - 1) / kVerticesPerChunk;
+  std::vector<std::uint8_t> any(chunks, 0);
   const double turn = dt_ * rigid_omega_.norm();  // M⁻¹ turns a displacement by no more than this
-  double sum2 = 0;
-  for (std::size_t j = 0; j < node_boxes_.size(); ++j) sum2 += (swept_end(j, v) - x_[j]).squaredNorm();
-  const double typical = std::sqrt(sum2 / static_cast<double>(std::max<std::size_t>(1, node_boxes_.size())));
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, node_boxes_.size(), 4096), [&](const auto& range) {
-    for (std::size_t j = range.begin(); j < range.end(); ++j) {
+  tbb::parallel_for(std::size_t{0}, chunks, [&](std::size_t chunk) {
+    const std::size_t end_of_chunk = std::min(node_boxes_.size(), (chunk + 1) * kVerticesPerChunk);
+    for (std::size_t j = chunk * kVerticesPerChunk; j < end_of_chunk; ++j) {
       if (within_box(j, v)) continue;
       const Vec3 end = swept_end(j, v);
       Box box;
       box.merge(x_[j]);
       box.merge(end);
-      box.inflate((kSlack + turn) * (end - x_[j]).norm() + 0.05 * typical);
+      box.inflate((kSlack + turn) * (end - x_[j]).norm() + kTypicalSlack * typical_displacement_);
       node_boxes_[j].merge(box);
+      grown_[j] = any[chunk] = 1;
     }
   });
-  broad_phase();
-  recall_known();
+  if (first)
+    broad_phase();
+  else if (std::find(any.begin(), any.end(), 1) != any.end())
+    extend_candidates();
+}
+
+void Detector::set_typical_displacement(std::span<const Vec3> v) {
+  double sum2 = 0;
+  for (std::size_t j = 0; j < node_boxes_.size(); ++j) sum2 += (swept_end(j, v) - x_[j]).squaredNorm();
+  typical_displacement_ = std::sqrt(sum2 / static_cast<double>(std::max<std::size_t>(1, node_boxes_.size())));
 }
 
 bool Detector::within_box(std::size_t node, std::span<const Vec3> v) const {
@@ -204,64 +219,158 @@ bool Detector::within_box(std::size_t node, std::span<const Vec3> v) const {
   return node_boxes_[node].contains(end - turned) && node_boxes_[node].contains(end + turned);
 }
 
-bool Detector::within_boxes(std::span<const Vec3> v) const {
-  for (std::size_t j = 0; j < node_boxes_.size(); ++j)
-    if (!within_box(j, v)) return false;
-  return true;
+// Half of the reach and some more: also rounding of the boxes, and of iterates that just touch their boxes.
+Box Detector::box_of(std::initializer_list<int> vertices, double radius) const {
+  Box box;
+  for (const int j : vertices) box.merge(node_boxes_[j]);
+  box.inflate(0.5 * reach(2 * radius) * (1 + 1e-6));
+  return box;
+}
+Box Detector::box_of(const SurfaceEdge& e) const { return box_of({e.a, e.b}, e.radius); }
+Box Detector::box_of(const SurfacePoint& p) const { return box_of({p.node}, p.radius); }
+Box Detector::box_of(const SurfaceTriangle& t) const { return box_of({t.a, t.b, t.c}, t.radius); }
+
+template <class Primitive>
+void Detector::fit_boxes(std::span<const Primitive> primitives, std::vector<Box>& boxes) const {
+  boxes.resize(primitives.size());
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, boxes.size(), kVerticesPerChunk), [&](const auto& range) {
+    for (std::size_t i = range.begin(); i < range.end(); ++i) boxes[i] = box_of(primitives[i]);
+  });
 }
 
 void Detector::broad_phase() {
   ++broad_phases_;
-  const auto box_of = [&](std::initializer_list<int> node, double radius) {
-    Box box;
-    for (const int j : node) box.merge(node_boxes_[j]);
-    // Half of the reach and some more: also rounding of the boxes, and of iterates that just touch their boxes.
-    box.inflate(0.5 * reach(2 * radius) * (1 + 1e-6));
-    return box;
-  };
-  edge_boxes_.resize(surface_.edges.size());
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, edge_boxes_.size(), 4096), [&](const auto& range) {
-    for (std::size_t i = range.begin(); i < range.end(); ++i)
-      edge_boxes_[i] = box_of({surface_.edges[i].a, surface_.edges[i].b}, surface_.edges[i].radius);
-  });
+  edge_pairs_.clear();
+  point_pairs_.clear();
+  edge_distance_.clear();
+  point_distance_.clear();
+  fit_boxes<SurfaceEdge>(surface_.edges, edge_boxes_);
   edge_tree_.build(edge_boxes_);
   edge_tree_.self_pairs(
       edge_boxes_, [&](int i, int j) { return edges_may_touch(i, j); }, edge_pairs_);
-
-  point_pairs_.clear();
-  if (surface_.triangles.empty()) return;
-  triangle_boxes_.resize(surface_.triangles.size());
-  for (std::size_t i = 0; i < triangle_boxes_.size(); ++i) {
-    const SurfaceTriangle& t = surface_.triangles[i];
-    triangle_boxes_[i] = box_of({t.a, t.b, t.c}, t.radius);
+  if (!surface_.triangles.empty()) {
+    fit_boxes<SurfaceTriangle>(surface_.triangles, triangle_boxes_);
+    fit_boxes<SurfacePoint>(surface_.points, point_boxes_);
+    triangle_tree_.build(triangle_boxes_);
+    point_tree_.build(point_boxes_);
+    triangle_tree_.pairs_with(
+        point_boxes_,
+        [&](int p, int t) { return point_boxes_[p].overlaps(triangle_boxes_[t]) && point_may_touch(p, t); },
+        point_pairs_);
   }
-  point_boxes_.resize(surface_.points.size());
-  for (std::size_t i = 0; i < point_boxes_.size(); ++i)
-    point_boxes_[i] = box_of({surface_.points[i].node}, surface_.points[i].radius);
-  triangle_tree_.build(triangle_boxes_);
-  triangle_tree_.pairs_with(
-      point_boxes_, [&](int p, int t) { return point_may_touch(p, t); }, point_pairs_);
+  measure_candidates();
 }
 
-// Marks the candidates that have a contact already.
-void Detector::recall_known() {
-  const auto known = [&](ContactKey::Kind kind, const std::pair<int, int>& pair) {
-    const std::uint64_t first = ContactKey::make(kind, pair.first, pair.second, 0).value;
-    const auto begin = std::lower_bound(known_keys_.begin(), known_keys_.end(), first);
-    return static_cast<std::uint8_t>(std::lower_bound(begin, known_keys_.end(), first + kMaxContacts) - begin);
+// Primitives with a vertex whose box has grown, and their boxes before.
+struct Detector::Changed {
+  std::vector<int> index;
+  std::vector<Box> old, now;
+  std::vector<int> rank;  // in index, or -1
+
+  Box before(int i, std::span<const Box> boxes) const { return rank[i] >= 0 ? old[rank[i]] : boxes[i]; }
+};
+
+template <class Primitive>
+Detector::Changed Detector::refit_grown(std::span<const Primitive> primitives, std::vector<Box>& boxes,
+                                        Bvh& tree) const {
+  Changed changed;
+  changed.rank.assign(primitives.size(), -1);
+  const auto has_grown = [&](const Primitive& p) {
+    if constexpr (std::is_same_v<Primitive, SurfaceEdge>) return grown_[p.a] || grown_[p.b];
+    if constexpr (std::is_same_v<Primitive, SurfacePoint>) return grown_[p.node] != 0;
+    if constexpr (std::is_same_v<Primitive, SurfaceTriangle>) return grown_[p.a] || grown_[p.b] || grown_[p.c];
   };
-  edge_known_.assign(edge_pairs_.size(), 0);
-  point_known_.assign(point_pairs_.size(), 0);
-  if (known_keys_.empty()) return;
-  for (std::size_t i = 0; i < edge_pairs_.size(); ++i) edge_known_[i] = known(ContactKey::edge_edge, edge_pairs_[i]);
-  for (std::size_t i = 0; i < point_pairs_.size(); ++i)
-    point_known_[i] = known(ContactKey::point_triangle, point_pairs_[i]);
+  for (std::size_t i = 0; i < primitives.size(); ++i) {
+    if (!has_grown(primitives[i])) continue;
+    changed.rank[i] = static_cast<int>(changed.index.size());
+    changed.index.push_back(static_cast<int>(i));
+    changed.old.push_back(boxes[i]);
+    boxes[i] = box_of(primitives[i]);
+    changed.now.push_back(boxes[i]);
+  }
+  if (!changed.index.empty()) tree.refit(boxes);
+  return changed;
 }
 
-void Detector::remember(std::span<const Contact> contacts) {
-  const auto middle = static_cast<std::ptrdiff_t>(known_keys_.size());
-  for (const Contact& c : contacts) known_keys_.push_back(c.key.value);
-  std::inplace_merge(known_keys_.begin(), known_keys_.begin() + middle, known_keys_.end());
+// Pairs whose boxes have come to overlap.
+void Detector::extend_candidates() {
+  ++broad_phases_;
+  std::vector<std::pair<int, int>> found;
+  const Changed edges = refit_grown<SurfaceEdge>(surface_.edges, edge_boxes_, edge_tree_);
+  edge_tree_.pairs_with(
+      edges.now,
+      [&](int k, int j) {
+        const int i = edges.index[k];
+        if (j == i || (edges.rank[j] >= 0 && edges.rank[j] < k)) return false;  // itself, or found from the other side
+        return edge_boxes_[i].overlaps(edge_boxes_[j]) && !edges.old[k].overlaps(edges.before(j, edge_boxes_)) &&
+               edges_may_touch(i, j);
+      },
+      found);
+  for (const auto& [k, j] : found) edge_pairs_.push_back(std::minmax({edges.index[k], j}));
+
+  if (!surface_.triangles.empty()) {
+    const Changed triangles = refit_grown<SurfaceTriangle>(surface_.triangles, triangle_boxes_, triangle_tree_);
+    const Changed points = refit_grown<SurfacePoint>(surface_.points, point_boxes_, point_tree_);
+    const auto is_new = [&](int p, int t) {
+      return point_boxes_[p].overlaps(triangle_boxes_[t]) &&
+             !points.before(p, point_boxes_).overlaps(triangles.before(t, triangle_boxes_)) && point_may_touch(p, t);
+    };
+    triangle_tree_.pairs_with(
+        points.now, [&](int k, int t) { return is_new(points.index[k], t); }, found);
+    for (const auto& [k, t] : found) point_pairs_.emplace_back(points.index[k], t);
+    point_tree_.pairs_with(
+        triangles.now, [&](int k, int p) { return points.rank[p] < 0 && is_new(p, triangles.index[k]); }, found);
+    for (const auto& [k, p] : found) point_pairs_.emplace_back(p, triangles.index[k]);
+  }
+  measure_candidates();
+}
+
+// Distances of new candidates at the start of the step, rounded down.
+void Detector::measure_candidates() {
+  const auto measure = [&](const std::vector<std::pair<int, int>>& pairs, std::vector<float>& distance,
+                           std::vector<std::uint8_t>& known, auto&& distance_of) {
+    const std::size_t old = distance.size();
+    distance.resize(pairs.size());
+    known.resize(pairs.size());
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(old, pairs.size(), kCandidatesPerChunk), [&](const auto& range) {
+      for (std::size_t i = range.begin(); i < range.end(); ++i) {
+        distance[i] = static_cast<float>(std::sqrt(distance_of(pairs[i])) * (1 - 1e-6));
+        known[i] = 0;
+      }
+    });
+  };
+  measure(edge_pairs_, edge_distance_, edge_known_, [&](const std::pair<int, int>& pair) {
+    const auto j = edge_nodes(pair);
+    return closest_edge_edge(x_[j[0]], x_[j[1]], x_[j[2]], x_[j[3]]).distance2;
+  });
+  measure(point_pairs_, point_distance_, point_known_, [&](const std::pair<int, int>& pair) {
+    const auto j = point_nodes(pair);
+    return closest_point_triangle(x_[j[0]], x_[j[1]], x_[j[2]], x_[j[3]]).distance2;
+  });
+}
+
+// How primitives move with v: all points of one lie within `radius` of the mean displacement.
+void Detector::find_sweeps(std::span<const Vec3> v) {
+  const auto fill = [&](auto&& primitives, std::vector<Sweep>& sweeps, auto&& vertices_of) {
+    sweeps.resize(primitives.size());
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, sweeps.size(), kVerticesPerChunk), [&](const auto& range) {
+      for (std::size_t i = range.begin(); i < range.end(); ++i) {
+        const auto vertices = vertices_of(primitives[i]);
+        Vec3 mean = Vec3::Zero();
+        for (const int j : vertices) mean += v[j] / static_cast<double>(vertices.size());
+        double radius = 0;
+        for (const int j : vertices) radius = std::max(radius, (v[j] - mean).norm());
+        radius += 1e-6 * mean.norm();  // rounding of the mean to floats
+        sweeps[i] = {(dt_ * mean).template cast<float>(), static_cast<float>(dt_ * radius * (1 + 1e-6))};
+      }
+    });
+  };
+  fill(surface_.edges, edge_sweeps_, [](const SurfaceEdge& e) { return std::array<int, 2>{e.a, e.b}; });
+  if (point_pairs_.empty()) return;
+  fill(surface_.points, point_sweeps_, [](const SurfacePoint& p) { return std::array<int, 1>{p.node}; });
+  fill(surface_.triangles, triangle_sweeps_, [](const SurfaceTriangle& t) {
+    return std::array<int, 3>{t.a, t.b, t.c};
+  });
 }
 
 // Runs test(i, out) over candidates in parallel chunks; contacts come out in the order of the candidates.
@@ -440,6 +549,7 @@ std::vector<Contact> Detector::proximity() {
     const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
     const double radii = e.radius + f.radius;
     const auto node = edge_nodes(pair);
+    if (edge_distance_[i] > reach(radii)) return;
     const auto x = start_of(node);
     const PairGeometry g = edge_geometry(x);
     if (g.distance > reach(radii) || !movable(node, g.b)) return;
@@ -463,6 +573,7 @@ std::vector<Contact> Detector::proximity() {
     const SurfaceTriangle& t = surface_.triangles[pair.second];
     const double radii = p.radius + t.radius;
     const auto node = point_nodes(pair);
+    if (point_distance_[i] > reach(radii)) return;
     const PairGeometry g = point_geometry(start_of(node));
     if (g.distance > reach(radii) || !triangle_owns(pair.second, g.b, g.n, at_start)) return;
     point_known_[i] = 1;
@@ -472,13 +583,13 @@ std::vector<Contact> Detector::proximity() {
   collider_proximity(out);
   std::sort(out.begin(), out.end(), [](const Contact& a, const Contact& b) { return a.key < b.key; });
   for (const Contact& c : out) deep_contacts_ += c.gap < -options_.max_recovery_speed * dt_;
-  remember(out);
   return out;
 }
 
 std::vector<Contact> Detector::continuous(std::span<const Vec3> v_nodes) {
   const auto v = on_vertices(v_nodes);
-  if (!within_boxes(v)) follow(v);
+  follow(v);
+  find_sweeps(v);
   std::vector<Contact> out;
   const auto motion_of = [&](const std::array<int, 4>& node, std::array<Vec3, 4>& x_t0, std::array<Vec3, 4>& x_t1) {
     for (int j = 0; j < 4; ++j) {
@@ -488,8 +599,9 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v_nodes) {
   };
   const auto test = [&](std::uint8_t& known, const std::array<int, 4>& node, double radii, auto&& impact,
                         auto&& geometry, auto&& owns, ContactKey::Kind kind, const std::pair<int, int>& pair, double mu,
-                        std::vector<Contact>& found) {
+                        double distance, double approach, std::vector<Contact>& found) {
     if (known == kMaxContacts) return;
+    if (distance - approach > (known > 0 ? caught_again(radii, distance) : radii)) return;
     std::array<Vec3, 4> x_t0, x_t1;
     motion_of(node, x_t0, x_t1);
     const double separation = known > 0 ? caught_again(radii, geometry(x_t0).distance) : radii;
@@ -506,7 +618,8 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v_nodes) {
     test(
         edge_known_[i], edge_nodes(pair), e.radius + f.radius, edge_edge_impact, edge_geometry,
         [&](const PairGeometry& g, auto&& where) { return edges_own(pair, g.n, where); }, ContactKey::edge_edge, pair,
-        friction_(e.body, f.body), found);
+        friction_(e.body, f.body), edge_distance_[i], edge_sweeps_[pair.first].approach(edge_sweeps_[pair.second]),
+        found);
   });
   collect(point_pairs_.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
     const auto& pair = point_pairs_[i];
@@ -515,11 +628,11 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v_nodes) {
     test(
         point_known_[i], point_nodes(pair), p.radius + t.radius, point_triangle_impact, point_geometry,
         [&](const PairGeometry& g, auto&& where) { return triangle_owns(pair.second, g.b, g.n, where); },
-        ContactKey::point_triangle, pair, friction_(p.body, t.body), found);
+        ContactKey::point_triangle, pair, friction_(p.body, t.body), point_distance_[i],
+        point_sweeps_[pair.first].approach(triangle_sweeps_[pair.second]), found);
   });
   collider_continuous(v, out);
   std::sort(out.begin(), out.end(), [](const Contact& a, const Contact& b) { return a.key < b.key; });
-  remember(out);
   return out;
 }
 
@@ -630,7 +743,8 @@ void Detector::collider_continuous(std::span<const Vec3> v, std::vector<Contact>
 
 std::int64_t Detector::crossings(std::span<const Vec3> v_nodes) {
   const auto v = on_vertices(v_nodes);
-  if (!within_boxes(v)) follow(v);
+  follow(v);
+  find_sweeps(v);
   const auto count_in = [&](std::size_t count, auto&& test) {
     const std::size_t chunks = (count + kCandidatesPerChunk - 1) / kCandidatesPerChunk;
     std::vector<std::int64_t> sums(chunks, 0);
@@ -650,10 +764,16 @@ std::int64_t Detector::crossings(std::span<const Vec3> v_nodes) {
     }
     return impact(x_t0, x_t1, 0.0) ? 1 : 0;
   };
-  std::int64_t sum =
-      count_in(edge_pairs_.size(), [&](std::size_t i) { return passes(edge_nodes(edge_pairs_[i]), edge_edge_impact); });
-  sum += count_in(point_pairs_.size(),
-                  [&](std::size_t i) { return passes(point_nodes(point_pairs_[i]), point_triangle_impact); });
+  std::int64_t sum = count_in(edge_pairs_.size(), [&](std::size_t i) {
+    const auto& pair = edge_pairs_[i];
+    if (edge_distance_[i] > edge_sweeps_[pair.first].approach(edge_sweeps_[pair.second])) return 0;
+    return passes(edge_nodes(pair), edge_edge_impact);
+  });
+  sum += count_in(point_pairs_.size(), [&](std::size_t i) {
+    const auto& pair = point_pairs_[i];
+    if (point_distance_[i] > point_sweeps_[pair.first].approach(triangle_sweeps_[pair.second])) return 0;
+    return passes(point_nodes(pair), point_triangle_impact);
+  });
   for (std::size_t c = 0; c < colliders_.size(); ++c) {
     if (!is_analytic(colliders_[c])) continue;
     const Pose to_start = inverse(pose_start_[c]), to_end = inverse(pose_end_[c]);
