@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t kCandidatesPerChunk = 2048;
 constexpr std::size_t kVerticesPerChunk = 4096;
-constexpr double kSlack = 0.25;         // of a vertex's expected displacement, added to its box
-constexpr double kTypicalSlack = 0.05;  // of the root mean square displacement, the same
+constexpr double kTypicalSlack = 0.05;  // of the root mean square displacement: slack that a step starts with, at most
+constexpr double kGrowth = 1.5;         // of a deviation from the expected displacement: slack after it
 constexpr double kCaughtAgain = 0.25;   // of the radii: distance at which a pair in contact is caught again
 constexpr double kCaughtDeep = 0.5;     // of its distance, where it starts nearer than that
 constexpr double kTilt = 0.01;          // sine by which a normal may lean over a neighbouring face or edge
@@ -141,10 +141,7 @@ void Detector::begin_step(const Nodes& nodes, std::span<const Pose> pose_start, 
     collider_node_[c].assign(surface_.points.size(), 0);
     collider_edge_[c].assign(surface_.edges.size(), 0);
   }
-  node_boxes_.assign(vertices, Box{});
-  const auto v_all = on_vertices(v);
-  fit_rigid_motion(v_all);
-  follow(v_all);
+  follow(on_vertices(v));
 }
 
 // Velocities of all vertices, those of the skin included.
@@ -159,79 +156,67 @@ std::span<const Vec3> Detector::on_vertices(std::span<const Vec3> v) {
   return v_all_;
 }
 
-void Detector::fit_rigid_motion(std::span<const Vec3> v) {
-  const auto count = static_cast<double>(std::max<std::size_t>(1, v.size()));
-  rigid_center_.setZero();
-  rigid_v_.setZero();
-  for (std::size_t j = 0; j < v.size(); ++j) {
-    rigid_center_ += x_[j] / count;
-    rigid_v_ += v[j] / count;
-  }
-  // Least squares: Σ (|d|² I − d dᵀ) omega = Σ d × (v − V).
-  Mat3 inertia = Mat3::Zero();
-  Vec3 moment = Vec3::Zero();
-  for (std::size_t j = 0; j < v.size(); ++j) {
-    const Vec3 d = x_[j] - rigid_center_;
-    inertia += d.squaredNorm() * Mat3::Identity() - d * d.transpose();
-    moment += d.cross(v[j] - rigid_v_);
-  }
-  const double scale = inertia.trace();
-  rigid_omega_.setZero();
-  if (scale > 0 && inertia.determinant() > 1e-9 * scale * scale * scale) rigid_omega_ = inertia.inverse() * moment;
-}
-
-// Grows the boxes of vertices that leave theirs when they move with v, and finds the candidates that this adds.
+// Displacements that the candidates hold for: `expected_` of each vertex, give or take `slack_`. Where a vertex moves
+// otherwise with v, its slack grows, and candidates are added.
 void Detector::follow(std::span<const Vec3> v) {
-  const bool first = broad_phases_ == 0;
-  grown_.assign(node_boxes_.size(), 0);
-  if (first) set_typical_displacement(v);
-  const std::size_t chunks = (node_boxes_.size() + kVerticesPerChunk - 1) / kVerticesPerChunk;
+  if (broad_phases_ == 0) {
+    expect(v);
+    broad_phase();
+    return;
+  }
+  grown_.assign(slack_.size(), 0);
+  const std::size_t chunks = (slack_.size() + kVerticesPerChunk - 1) / kVerticesPerChunk;
   std::vector<std::uint8_t> any(chunks, 0);
-  const double turn = dt_ * rigid_omega_.norm();  // M⁻¹ turns a displacement by no more than this
   tbb::parallel_for(std::size_t{0}, chunks, [&](std::size_t chunk) {
-    const std::size_t end_of_chunk = std::min(node_boxes_.size(), (chunk + 1) * kVerticesPerChunk);
-    for (std::size_t j = chunk * kVerticesPerChunk; j < end_of_chunk; ++j) {
-      if (within_box(j, v)) continue;
-      const Vec3 end = swept_end(j, v);
-      Box box;
-      box.merge(x_[j]);
-      box.merge(end);
-      box.inflate((kSlack + turn) * (end - x_[j]).norm() + kTypicalSlack * typical_displacement_);
-      node_boxes_[j].merge(box);
+    const std::size_t end = std::min(slack_.size(), (chunk + 1) * kVerticesPerChunk);
+    for (std::size_t j = chunk * kVerticesPerChunk; j < end; ++j) {
+      const double off = (dt_ * v[j] - expected_[j]).norm();
+      if (off <= slack_[j]) continue;
+      slack_[j] = kGrowth * off;
       grown_[j] = any[chunk] = 1;
     }
   });
-  if (first)
-    broad_phase();
-  else if (std::find(any.begin(), any.end(), 1) != any.end())
-    extend_candidates();
+  if (std::find(any.begin(), any.end(), 1) != any.end()) extend_candidates();
 }
 
-void Detector::set_typical_displacement(std::span<const Vec3> v) {
+// The slack is what iterates were off by in the last step, typically: too little costs extensions, too much candidates.
+void Detector::expect(std::span<const Vec3> v) {
+  expected_.resize(v.size());
   double sum2 = 0;
-  for (std::size_t j = 0; j < node_boxes_.size(); ++j) sum2 += (swept_end(j, v) - x_[j]).squaredNorm();
-  typical_displacement_ = std::sqrt(sum2 / static_cast<double>(std::max<std::size_t>(1, node_boxes_.size())));
+  largest_ = 0;
+  for (std::size_t j = 0; j < v.size(); ++j) {
+    expected_[j] = dt_ * v[j];
+    sum2 += expected_[j].squaredNorm();
+    largest_ = std::max({largest_, x_[j].cwiseAbs().maxCoeff(), expected_[j].cwiseAbs().maxCoeff()});
+  }
+  const double rms = std::sqrt(sum2 / static_cast<double>(std::max<std::size_t>(1, v.size())));
+  slack_.assign(v.size(), std::min(kTypicalSlack * rms, last_deviation_));
 }
 
-bool Detector::within_box(std::size_t node, std::span<const Vec3> v) const {
-  const Vec3 end = swept_end(node, v);
-  const Vec3 turned = Vec3::Constant(dt_ * rigid_omega_.norm() * (end - x_[node]).norm());
-  return node_boxes_[node].contains(end - turned) && node_boxes_[node].contains(end + turned);
+// Remembers by how much the step's end differs from what was expected.
+void Detector::learn_slack(std::span<const Vec3> v) {
+  double sum2 = 0;
+  for (std::size_t j = 0; j < v.size(); ++j) sum2 += (dt_ * v[j] - expected_[j]).squaredNorm();
+  last_deviation_ = std::sqrt(sum2 / static_cast<double>(std::max<std::size_t>(1, v.size())));
 }
 
-// Half of the reach and some more: also rounding of the boxes, and of iterates that just touch their boxes.
-Box Detector::box_of(std::initializer_list<int> vertices, double radius) const {
-  Box box;
-  for (const int j : vertices) box.merge(node_boxes_[j]);
-  box.inflate(0.5 * reach(2 * radius) * (1 + 1e-6));
-  return box;
+// Half of the reach, and some more for rounding.
+MovingBox Detector::box_of(std::initializer_list<int> vertices, double radius) const {
+  Box start, sweep;
+  for (const int j : vertices) {
+    start.merge(x_[j]);
+    sweep.merge(Vec3(expected_[j].array() - slack_[j]));
+    sweep.merge(Vec3(expected_[j].array() + slack_[j]));
+  }
+  start.inflate(0.5 * reach(2 * radius) * (1 + 1e-6) + 1e-6 * largest_);
+  return {start, sweep};
 }
-Box Detector::box_of(const SurfaceEdge& e) const { return box_of({e.a, e.b}, e.radius); }
-Box Detector::box_of(const SurfacePoint& p) const { return box_of({p.node}, p.radius); }
-Box Detector::box_of(const SurfaceTriangle& t) const { return box_of({t.a, t.b, t.c}, t.radius); }
+MovingBox Detector::box_of(const SurfaceEdge& e) const { return box_of({e.a, e.b}, e.radius); }
+MovingBox Detector::box_of(const SurfacePoint& p) const { return box_of({p.node}, p.radius); }
+MovingBox Detector::box_of(const SurfaceTriangle& t) const { return box_of({t.a, t.b, t.c}, t.radius); }
 
 template <class Primitive>
-void Detector::fit_boxes(std::span<const Primitive> primitives, std::vector<Box>& boxes) const {
+void Detector::fit_boxes(std::span<const Primitive> primitives, std::vector<MovingBox>& boxes) const {
   boxes.resize(primitives.size());
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, boxes.size(), kVerticesPerChunk), [&](const auto& range) {
     for (std::size_t i = range.begin(); i < range.end(); ++i) boxes[i] = box_of(primitives[i]);
@@ -255,7 +240,7 @@ void Detector::broad_phase() {
     point_tree_.build(point_boxes_);
     triangle_tree_.pairs_with(
         point_boxes_,
-        [&](int p, int t) { return point_boxes_[p].overlaps(triangle_boxes_[t]) && point_may_touch(p, t); },
+        [&](int p, int t) { return point_boxes_[p].may_meet(triangle_boxes_[t]) && point_may_touch(p, t); },
         point_pairs_);
   }
   measure_candidates();
@@ -264,14 +249,16 @@ void Detector::broad_phase() {
 // Primitives with a vertex whose box has grown, and their boxes before.
 struct Detector::Changed {
   std::vector<int> index;
-  std::vector<Box> old, now;
+  std::vector<MovingBox> old, now;
   std::vector<int> rank;  // in index, or -1
 
-  Box before(int i, std::span<const Box> boxes) const { return rank[i] >= 0 ? old[rank[i]] : boxes[i]; }
+  const MovingBox& before(int i, std::span<const MovingBox> boxes) const {
+    return rank[i] >= 0 ? old[rank[i]] : boxes[i];
+  }
 };
 
 template <class Primitive>
-Detector::Changed Detector::refit_grown(std::span<const Primitive> primitives, std::vector<Box>& boxes,
+Detector::Changed Detector::refit_grown(std::span<const Primitive> primitives, std::vector<MovingBox>& boxes,
                                         Bvh& tree) const {
   Changed changed;
   changed.rank.assign(primitives.size(), -1);
@@ -302,7 +289,7 @@ void Detector::extend_candidates() {
       [&](int k, int j) {
         const int i = edges.index[k];
         if (j == i || (edges.rank[j] >= 0 && edges.rank[j] < k)) return false;  // itself, or found from the other side
-        return edge_boxes_[i].overlaps(edge_boxes_[j]) && !edges.old[k].overlaps(edges.before(j, edge_boxes_)) &&
+        return edge_boxes_[i].may_meet(edge_boxes_[j]) && !edges.old[k].may_meet(edges.before(j, edge_boxes_)) &&
                edges_may_touch(i, j);
       },
       found);
@@ -312,8 +299,8 @@ void Detector::extend_candidates() {
     const Changed triangles = refit_grown<SurfaceTriangle>(surface_.triangles, triangle_boxes_, triangle_tree_);
     const Changed points = refit_grown<SurfacePoint>(surface_.points, point_boxes_, point_tree_);
     const auto is_new = [&](int p, int t) {
-      return point_boxes_[p].overlaps(triangle_boxes_[t]) &&
-             !points.before(p, point_boxes_).overlaps(triangles.before(t, triangle_boxes_)) && point_may_touch(p, t);
+      return point_boxes_[p].may_meet(triangle_boxes_[t]) &&
+             !points.before(p, point_boxes_).may_meet(triangles.before(t, triangle_boxes_)) && point_may_touch(p, t);
     };
     triangle_tree_.pairs_with(
         points.now, [&](int k, int t) { return is_new(points.index[k], t); }, found);
@@ -745,6 +732,7 @@ std::int64_t Detector::crossings(std::span<const Vec3> v_nodes) {
   const auto v = on_vertices(v_nodes);
   follow(v);
   find_sweeps(v);
+  learn_slack(v);
   const auto count_in = [&](std::size_t count, auto&& test) {
     const std::size_t chunks = (count + kCandidatesPerChunk - 1) / kCandidatesPerChunk;
     std::vector<std::int64_t> sums(chunks, 0);

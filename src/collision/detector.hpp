@@ -1,14 +1,11 @@
 // From surfaces and motion to contacts (D20 6.2.3).
 //
-// A step starts with one broad phase over swept boxes with some slack; every later pass tests its candidates only, and
-// where vertices leave their boxes these grow and add candidates. A candidate is tested in full only where its distance
-// at the start is less than its two primitives can approach each other in this pass. Boxes sweep what is left of the
-// motion after the rigid motion v_ref(x) = V + omega × (x − c) that fits all nodes best: hair on a turning head sweeps
-// little of its own. This is conservative: with M(t) = I + t dt [omega]×, which only stretches, y = M⁻¹ (x(t) − shift)
-// keeps pairs that touch in x within touch in y, and y starts at x_t and moves by M⁻¹ t dt (v − v_ref). A pair is one
-// contact: proximity and continuous detection merge by key. A pair that is in contact already gets another one if it is
-// about to pass through all the same (it slides, and its normal goes stale), found by continuous detection at a
-// fraction of its distance.
+// A step starts with one broad phase over moving boxes: where primitives are, and how far they are expected to go, with
+// some slack. Every later pass tests its candidates only; where vertices leave their slack it grows and adds
+// candidates. A candidate is tested in full only where its distance at the start is less than its two primitives can
+// approach each other in this pass. A pair is one contact: proximity and continuous detection merge by key. A pair that
+// is in contact already gets another one if it is about to pass through all the same (it slides, and its normal goes
+// stale), found by continuous detection at a fraction of its distance.
 //
 // On a mesh, a face, an edge and a vertex may all be near the same point, as may two edges of a strand. A contact is
 // kept only on the feature whose Voronoi region its normal lies in, so that the inner edges of a flat face are not
@@ -18,6 +15,7 @@
 // time of impact (continuous): the side on which thin things pass is that of the start of the step.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -70,23 +68,17 @@ class Detector {
   void extend_candidates();
   void measure_candidates();
   void find_sweeps(std::span<const Vec3> v);
-  Box box_of(std::initializer_list<int> vertices, double radius) const;
-  Box box_of(const SurfaceEdge& e) const;
-  Box box_of(const SurfacePoint& p) const;
-  Box box_of(const SurfaceTriangle& t) const;
+  MovingBox box_of(std::initializer_list<int> vertices, double radius) const;
+  MovingBox box_of(const SurfaceEdge& e) const;
+  MovingBox box_of(const SurfacePoint& p) const;
+  MovingBox box_of(const SurfaceTriangle& t) const;
   template <class Primitive>
-  void fit_boxes(std::span<const Primitive> primitives, std::vector<Box>& boxes) const;
+  void fit_boxes(std::span<const Primitive> primitives, std::vector<MovingBox>& boxes) const;
   template <class Primitive>
-  Changed refit_grown(std::span<const Primitive> primitives, std::vector<Box>& boxes, Bvh& tree) const;
-  void set_typical_displacement(std::span<const Vec3> v);
-  void fit_rigid_motion(std::span<const Vec3> v);
-  bool within_box(std::size_t node, std::span<const Vec3> v) const;
+  Changed refit_grown(std::span<const Primitive> primitives, std::vector<MovingBox>& boxes, Bvh& tree) const;
+  void expect(std::span<const Vec3> v);
+  void learn_slack(std::span<const Vec3> v);
   void follow(std::span<const Vec3> v);
-  /// Where a node's box must reach to, up to M⁻¹'s turn: the end of its motion in the rigid frame.
-  Vec3 swept_end(std::size_t node, std::span<const Vec3> v) const {
-    const Vec3& x = x_[node];
-    return x + dt_ * (v[node] - rigid_v_ - rigid_omega_.cross(x - rigid_center_));
-  }
   bool edges_may_touch(int i, int j) const;
   bool point_may_touch(int point, int triangle) const;
   template <class Distance2>
@@ -127,12 +119,13 @@ class Detector {
   std::vector<Vec3> x_;              // of all vertices, at the start of the step
   std::vector<std::uint8_t> fixed_;  // a vertex; of the skin: all its nodes are
   std::vector<Vec3> v_all_;          // where there is a skin
-  Vec3 rigid_center_ = Vec3::Zero(), rigid_v_ = Vec3::Zero(), rigid_omega_ = Vec3::Zero();
-  std::vector<Box> node_boxes_;  // of all vertices
-  std::vector<Box> edge_boxes_, point_boxes_, triangle_boxes_;
+  std::vector<Vec3> expected_;       // displacement of each vertex that the candidates hold for, m
+  std::vector<double> slack_;        // give or take this, m
+  double last_deviation_ = std::numeric_limits<double>::infinity();
+  double largest_ = 0;  // coordinate or displacement
+  std::vector<MovingBox> edge_boxes_, point_boxes_, triangle_boxes_;
   Bvh edge_tree_, triangle_tree_, point_tree_;
-  std::vector<std::uint8_t> grown_;  // vertices whose box the last pass grew
-  double typical_displacement_ = 0;
+  std::vector<std::uint8_t> grown_;  // vertices whose slack the last pass grew
   std::vector<std::pair<int, int>> edge_pairs_, point_pairs_;
   std::vector<std::uint8_t> edge_known_, point_known_;                    // contacts that a candidate has
   std::vector<std::vector<std::uint8_t>> collider_node_, collider_edge_;  // the same, a collider and primitive

@@ -11,15 +11,6 @@ namespace {
 constexpr int kGrain = 1024;  // boxes or nodes a task
 constexpr float kOverlapsNothing = std::numeric_limits<float>::infinity();
 
-/// The largest float that is not above x, without a branch (a float's neighbours are those of its bits; a negative x
-/// that rounds to zero rounds to -0).
-float round_down(double x) {
-  const float nearest = static_cast<float>(x);
-  const auto bits = std::bit_cast<std::int32_t>(nearest);
-  const std::int32_t step_down = bits < 0 ? 1 : -1;
-  return std::bit_cast<float>(bits + (nearest > x ? step_down : 0));
-}
-
 /// Moves bit k of a 21-bit number to bit 3 k.
 std::uint64_t spread_bits(std::uint64_t x) {
   x = (x | x << 32) & 0x001f00000000ffff;
@@ -32,7 +23,7 @@ std::uint64_t spread_bits(std::uint64_t x) {
 
 }  // namespace
 
-std::vector<int> Bvh::morton_order(std::span<const Box> boxes) {
+std::vector<int> Bvh::morton_order(std::span<const MovingBox> boxes) {
   struct Keyed {
     std::uint64_t code;
     int primitive;
@@ -42,7 +33,7 @@ std::vector<int> Bvh::morton_order(std::span<const Box> boxes) {
   };
   constexpr double cells = 1 << 21;
   Box centers;
-  for (const Box& box : boxes) centers.merge(box.center());
+  for (const MovingBox& box : boxes) centers.merge(box.center());
   const double extent = (centers.hi - centers.lo).maxCoeff();
   const double cells_per_metre = extent > 0.0 ? (cells - 1.0) / extent : 0.0;
 
@@ -64,23 +55,25 @@ std::vector<int> Bvh::morton_order(std::span<const Box> boxes) {
   return order;
 }
 
-Bvh::Column Bvh::column_of(const Box& box) {
-  return {round_down(box.lo[0]),  round_down(box.lo[1]),  round_down(box.lo[2]),
-          round_down(-box.hi[0]), round_down(-box.hi[1]), round_down(-box.hi[2])};
+MovingBox Bvh::merged(const Node& node) {
+  MovingBox box;
+  for (int row = 0; row < 6; ++row) {
+    box.start[row] = *std::min_element(node.start[row], node.start[row] + kWidth);
+    box.sweep[row] = *std::min_element(node.sweep[row], node.sweep[row] + kWidth);
+  }
+  return box;
 }
 
-Bvh::Column Bvh::merged(const Node& node) {
-  Column column;
-  for (int row = 0; row < 6; ++row) column[row] = *std::min_element(node.bound[row], node.bound[row] + kWidth);
-  return column;
+Bvh::Key Bvh::key_of(const MovingBox& box) {
+  Key key;
+  for (int row = 0; row < 6; ++row) {
+    key.start[row] = -box.start[(row + 3) % 6];
+    key.sweep[row] = -box.sweep[(row + 3) % 6];
+  }
+  return key;
 }
 
-Bvh::Key Bvh::key_of(const Box& box) {
-  const Column column = column_of(box);
-  return {-column[3], -column[4], -column[5], -column[0], -column[1], -column[2]};
-}
-
-void Bvh::build(std::span<const Box> boxes) {
+void Bvh::build(std::span<const MovingBox> boxes) {
   order_ = morton_order(boxes);
   level_begin_.clear();
   int nodes = 0;
@@ -94,7 +87,7 @@ void Bvh::build(std::span<const Box> boxes) {
   refit(boxes);
 }
 
-void Bvh::refit(std::span<const Box> boxes) {
+void Bvh::refit(std::span<const MovingBox> boxes) {
   int children = size();
   for (std::size_t level = 0; level < level_begin_.size(); ++level) {
     const int count = (children - 1) / kWidth + 1;
@@ -104,11 +97,14 @@ void Bvh::refit(std::span<const Box> boxes) {
         const int used = std::min(kWidth, children - m * kWidth);
         for (int k = 0; k < used; ++k) {
           const int child = m * kWidth + k;
-          const Column column =
-              level == 0 ? column_of(boxes[order_[child]]) : merged(nodes_[level_begin_[level - 1] + child]);
-          for (int row = 0; row < 6; ++row) node.bound[row][k] = column[row];
+          const MovingBox box = level == 0 ? boxes[order_[child]] : merged(nodes_[level_begin_[level - 1] + child]);
+          for (int row = 0; row < 6; ++row) {
+            node.start[row][k] = box.start[row];
+            node.sweep[row][k] = box.sweep[row];
+          }
         }
-        for (float* row : node.bound) std::fill(row + used, row + kWidth, kOverlapsNothing);
+        for (float* row : node.start) std::fill(row + used, row + kWidth, kOverlapsNothing);
+        for (float* row : node.sweep) std::fill(row + used, row + kWidth, kOverlapsNothing);
       }
     });
     children = count;

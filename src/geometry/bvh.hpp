@@ -2,8 +2,8 @@
 //
 // The primitives are sorted along a Morton curve and packed, eight at a time, into leaf nodes; eight consecutive nodes
 // make a node of the next level, up to a single root. The tree is implicit (the children of node m are 8 m … 8 m + 7 of
-// the level below) and a node keeps its eight boxes as columns of floats, rounded outwards, so that one query is
-// tested against all eight in six comparisons.
+// the level below) and a node keeps its eight boxes as rows of floats, so that one query is tested against all eight at
+// once. Boxes move (geometry/moving_box.hpp): what flies along together does not meet.
 //
 // Pair searches descend the tree with eight queries at a time, neighbours on the curve, down to the leaf nodes that
 // their common box overlaps. They run in parallel over chunks of fixed size and give the same output for any number of
@@ -25,34 +25,33 @@
 #include <immintrin.h>
 #endif
 
-#include "geometry/box.hpp"
+#include "geometry/moving_box.hpp"
 
 namespace stiction {
 
 class Bvh {
  public:
   /// Sorts the primitives by the centres of their boxes and builds the tree.
-  void build(std::span<const Box> boxes);
+  void build(std::span<const MovingBox> boxes);
 
   /// Fits the tree to moved boxes (as many as were built), keeping the order of the primitives.
-  void refit(std::span<const Box> boxes);
+  void refit(std::span<const MovingBox> boxes);
 
   int size() const { return static_cast<int>(order_.size()); }
 
-  /// Calls `callback(primitive)` once for every primitive whose box overlaps `box` (boxes compare as floats rounded
-  /// outwards, so near misses of a float's precision are reported too).
+  /// Calls `callback(primitive)` once for every primitive whose box may meet `box`.
   template <class F>
-  void query(const Box& box, F&& callback) const;
+  void query(const MovingBox& box, F&& callback) const;
 
-  /// Every pair i < j of overlapping `boxes`, those the tree was built of or last fitted to, for which `filter(i, j)`
-  /// holds; sorted. The filter is called from several threads.
+  /// Every pair i < j of the tree's boxes that may meet and for which `filter(i, j)` holds; sorted. `boxes` are those
+  /// that the tree was built of or last fitted to. The filter is called from several threads.
   template <class Filter>
-  void self_pairs(std::span<const Box> boxes, Filter filter, std::vector<std::pair<int, int>>& out);
+  void self_pairs(std::span<const MovingBox> boxes, Filter filter, std::vector<std::pair<int, int>>& out);
 
-  /// Every (query, primitive) that overlap, as in `query`, and for which `filter(query, primitive)` holds; sorted.
-  /// The filter is called from several threads.
+  /// Every (query, primitive) that may meet and for which `filter(query, primitive)` holds; sorted. The filter is
+  /// called from several threads.
   template <class Filter>
-  void pairs_with(std::span<const Box> queries, Filter filter, std::vector<std::pair<int, int>>& out);
+  void pairs_with(std::span<const MovingBox> queries, Filter filter, std::vector<std::pair<int, int>>& out);
 
  private:
   static constexpr int kWidth = 8;
@@ -60,19 +59,19 @@ class Bvh {
   static constexpr int kBlock = 8;       // queries that descend together
   static constexpr int kChunk = 1024;    // queries a task, a multiple of kBlock
 
-  /// A box as lo_x lo_y lo_z -hi_x -hi_y -hi_z: a merge is six minima.
-  using Column = std::array<float, 6>;
-  /// A query as hi_x hi_y hi_z -lo_x -lo_y -lo_z: it overlaps the columns that are nowhere greater.
-  using Key = std::array<float, 6>;
+  /// A query: it meets the columns with start[r] <= start + max(0, sweep - sweep[r]) in every row r.
+  struct Key {
+    std::array<float, 6> start, sweep;
+  };
   struct alignas(64) Node {
-    float bound[6][kWidth];
+    float start[6][kWidth];  // rows of eight MovingBoxes
+    float sweep[6][kWidth];
   };
 
   /// The boxes in the order of the Morton codes of their centres, on a grid of cubic cells; ties by index.
-  static std::vector<int> morton_order(std::span<const Box> boxes);
-  static Column column_of(const Box& box);
-  static Column merged(const Node& node);
-  static Key key_of(const Box& box);
+  static std::vector<int> morton_order(std::span<const MovingBox> boxes);
+  static MovingBox merged(const Node& node);
+  static Key key_of(const MovingBox& box);
   static unsigned overlap_mask(const Node& node, const Key& key);
 
   /// Calls `visit(leaf)` for every leaf node whose box overlaps the key.
@@ -81,11 +80,11 @@ class Bvh {
 
   /// Calls `found(k, primitive)` for every primitive that overlaps queries[block[k]].
   template <class F>
-  void query_block(std::span<const Box> queries, std::span<const int> block, F&& found) const;
+  void query_block(std::span<const MovingBox> queries, std::span<const int> block, F&& found) const;
 
   /// Runs the queries in the given order and writes the accepted pairs, sorted, to `out`.
   template <class Accept>
-  void collect(std::span<const Box> queries, std::span<const int> order, Accept accept,
+  void collect(std::span<const MovingBox> queries, std::span<const int> order, Accept accept,
                std::vector<std::pair<int, int>>& out);
 
   std::vector<int> order_;        // primitives along the curve
@@ -100,16 +99,22 @@ class Bvh {
 inline unsigned Bvh::overlap_mask(const Node& node, const Key& key) {
 #if defined(__AVX__)
   static_assert(kWidth == 8);
-  __m256 all = _mm256_cmp_ps(_mm256_load_ps(node.bound[0]), _mm256_set1_ps(key[0]), _CMP_LE_OQ);
-  for (int row = 1; row < 6; ++row) {
-    all = _mm256_and_ps(all, _mm256_cmp_ps(_mm256_load_ps(node.bound[row]), _mm256_set1_ps(key[row]), _CMP_LE_OQ));
+  const __m256 zero = _mm256_setzero_ps();
+  __m256 all = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
+  for (int row = 0; row < 6; ++row) {
+    const __m256 relative = _mm256_sub_ps(_mm256_set1_ps(key.sweep[row]), _mm256_load_ps(node.sweep[row]));
+    const __m256 bound = _mm256_add_ps(_mm256_set1_ps(key.start[row]), _mm256_max_ps(zero, relative));
+    all = _mm256_and_ps(all, _mm256_cmp_ps(_mm256_load_ps(node.start[row]), bound, _CMP_LE_OQ));
   }
   return static_cast<unsigned>(_mm256_movemask_ps(all));
 #else
   unsigned mask = (1u << kWidth) - 1;
   for (int row = 0; row < 6; ++row) {
     unsigned row_mask = 0;
-    for (int k = 0; k < kWidth; ++k) row_mask |= static_cast<unsigned>(node.bound[row][k] <= key[row]) << k;
+    for (int k = 0; k < kWidth; ++k) {
+      const float bound = key.start[row] + std::max(0.0f, key.sweep[row] - node.sweep[row][k]);
+      row_mask |= static_cast<unsigned>(node.start[row][k] <= bound) << k;
+    }
     mask &= row_mask;
   }
   return mask;
@@ -137,7 +142,7 @@ void Bvh::visit_leaves(const Key& key, F&& visit) const {
 }
 
 template <class F>
-void Bvh::query(const Box& box, F&& callback) const {
+void Bvh::query(const MovingBox& box, F&& callback) const {
   const Key key = key_of(box);
   visit_leaves(key, [&](int leaf) {
     unsigned mask = overlap_mask(nodes_[leaf], key);
@@ -146,12 +151,15 @@ void Bvh::query(const Box& box, F&& callback) const {
 }
 
 template <class F>
-void Bvh::query_block(std::span<const Box> queries, std::span<const int> block, F&& found) const {
+void Bvh::query_block(std::span<const MovingBox> queries, std::span<const int> block, F&& found) const {
   std::array<Key, kBlock> keys;
   for (std::size_t k = 0; k < block.size(); ++k) keys[k] = key_of(queries[block[k]]);
   Key common = keys[0];
   for (std::size_t k = 1; k < block.size(); ++k) {
-    for (int row = 0; row < 6; ++row) common[row] = std::max(common[row], keys[k][row]);
+    for (int row = 0; row < 6; ++row) {
+      common.start[row] = std::max(common.start[row], keys[k].start[row]);
+      common.sweep[row] = std::max(common.sweep[row], keys[k].sweep[row]);
+    }
   }
   visit_leaves(common, [&](int leaf) {
     if (overlap_mask(nodes_[leaf], common) == 0) return;
@@ -163,18 +171,18 @@ void Bvh::query_block(std::span<const Box> queries, std::span<const int> block, 
 }
 
 template <class Filter>
-void Bvh::self_pairs(std::span<const Box> boxes, Filter filter, std::vector<std::pair<int, int>>& out) {
-  const auto accept = [&](int i, int j) { return i < j && boxes[i].overlaps(boxes[j]) && filter(i, j); };
+void Bvh::self_pairs(std::span<const MovingBox> boxes, Filter filter, std::vector<std::pair<int, int>>& out) {
+  const auto accept = [&](int i, int j) { return i < j && boxes[i].may_meet(boxes[j]) && filter(i, j); };
   collect(boxes, order_, accept, out);
 }
 
 template <class Filter>
-void Bvh::pairs_with(std::span<const Box> queries, Filter filter, std::vector<std::pair<int, int>>& out) {
+void Bvh::pairs_with(std::span<const MovingBox> queries, Filter filter, std::vector<std::pair<int, int>>& out) {
   collect(queries, morton_order(queries), filter, out);
 }
 
 template <class Accept>
-void Bvh::collect(std::span<const Box> queries, std::span<const int> order, Accept accept,
+void Bvh::collect(std::span<const MovingBox> queries, std::span<const int> order, Accept accept,
                   std::vector<std::pair<int, int>>& out) {
   const std::size_t n = queries.size();
   const std::size_t chunks = (n + kChunk - 1) / kChunk;

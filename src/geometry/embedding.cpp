@@ -17,7 +17,7 @@ namespace {
 class TetLocator {
  public:
   explicit TetLocator(const TetMesh& mesh) : mesh_(mesh) {
-    std::vector<Box> boxes;
+    std::vector<MovingBox> boxes;
     for (int t = 0; t < static_cast<int>(mesh.tets.size()); ++t) {
       Box box;
       for (const int v : mesh.tets[t]) box.merge(mesh.vertices[v]);
