@@ -141,7 +141,40 @@ void Detector::begin_step(const Nodes& nodes, std::span<const Pose> pose_start, 
     collider_node_[c].assign(surface_.points.size(), 0);
     collider_edge_[c].assign(surface_.edges.size(), 0);
   }
+  measure_colliders();
   follow(on_vertices(v));
+}
+
+void Detector::measure_colliders() {
+  collider_start_.resize(colliders_.size());
+  for (std::size_t c = 0; c < colliders_.size(); ++c) {
+    if (!is_analytic(colliders_[c])) continue;
+    const Pose to_local = inverse(pose_start_[c]);
+    const Mat3 turn = to_local.rotation.toRotationMatrix(), turn_back = pose_end_[c].rotation.toRotationMatrix();
+    collider_start_[c].resize(x_.size());
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, x_.size(), kVerticesPerChunk), [&](const auto& range) {
+      for (std::size_t j = range.begin(); j < range.end(); ++j) {
+        const Vec3 local = turn * x_[j] + to_local.position;
+        const Vec3 carried = turn_back * local + pose_end_[c].position - x_[j];
+        const double distance = sample_surface(colliders_[c], local).distance;
+        collider_start_[c][j] = {carried.cast<float>(), static_cast<float>(distance - 1e-6 * std::abs(distance))};
+      }
+    });
+  }
+}
+
+// Distance that is left at any time of the step, at least, when vertices move with v: the signed distance of a convex
+// shape changes by no more than a point moves relative to it. Margins are for the rounding to floats.
+double Detector::room_of_point(int collider, int vertex, std::span<const Vec3> v) const {
+  const ColliderStart& start = collider_start_[collider][vertex];
+  const Vec3 moved = dt_ * v[vertex];
+  return start.distance - (1 + 1e-6) * (moved - start.carried.cast<double>()).norm() - 1e-6 * moved.norm();
+}
+double Detector::room_of_edge(int collider, const SurfaceEdge& e, std::span<const Vec3> v) const {
+  const double a = room_of_point(collider, e.a, v), b = room_of_point(collider, e.b, v);
+  const double at_a = collider_start_[collider][e.a].distance, at_b = collider_start_[collider][e.b].distance;
+  const double moved = std::max(at_a - a, at_b - b);
+  return 0.5 * (at_a + at_b - (x_[e.b] - x_[e.a]).norm()) - moved;
 }
 
 // Velocities of all vertices, those of the skin included.
@@ -655,7 +688,7 @@ void Detector::collider_proximity(std::vector<Contact>& out) {
     const int body = first_collider_body_ + c;
     collect(surface_.points.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
       const SurfacePoint& p = surface_.points[i];
-      if (!point_free_[i]) return;
+      if (!point_free_[i] || collider_start_[c][p.node].distance > reach(p.radius)) return;
       const Vec3 x = to_local.apply(x_[p.node]);
       if (sample_surface(colliders_[c], x).distance > reach(p.radius)) return;
       collider_node_[c][i] = 1;
@@ -667,9 +700,9 @@ void Detector::collider_proximity(std::vector<Contact>& out) {
     collect(surface_.edges.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
       const SurfaceEdge& e = surface_.edges[i];
       if (!edge_free_[i]) return;
+      const double at_least = collider_start_[c][e.a].distance - (x_[e.b] - x_[e.a]).norm();
+      if (at_least > reach(e.radius)) return;
       const Vec3 a = to_local.apply(x_[e.a]), b = to_local.apply(x_[e.b]);
-      const double at_a = sample_surface(colliders_[c], a).distance;
-      if (at_a - (b - a).norm() > reach(e.radius)) return;
       const double s = nearest_on_segment(colliders_[c], a, b);
       if (s < kInterior || s > 1 - kInterior) return;
       const Vec3 x = (1 - s) * a + s * b;
@@ -696,7 +729,7 @@ void Detector::collider_continuous(std::span<const Vec3> v, std::vector<Contact>
     collect(surface_.points.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
       const SurfacePoint& p = surface_.points[i];
       std::uint8_t& known = collider_node_[c][i];
-      if (!point_free_[i] || known == kMaxContacts) return;
+      if (!point_free_[i] || known == kMaxContacts || room_of_point(c, p.node, v) > p.radius) return;
       const Vec3 x_t0 = to_start.apply(x_[p.node]), x_t1 = to_end.apply(end_of(p.node, v));
       const auto when = segment_impact(collider, x_t0, x_t0, x_t1, x_t1, separation(known, p.radius, x_t0));
       if (!when) return;
@@ -710,7 +743,7 @@ void Detector::collider_continuous(std::span<const Vec3> v, std::vector<Contact>
     collect(surface_.edges.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
       const SurfaceEdge& e = surface_.edges[i];
       std::uint8_t& known = collider_edge_[c][i];
-      if (!edge_free_[i] || known == kMaxContacts) return;
+      if (!edge_free_[i] || known == kMaxContacts || room_of_edge(c, e, v) > e.radius) return;
       const Vec3 a_t0 = to_start.apply(x_[e.a]), b_t0 = to_start.apply(x_[e.b]);
       const Vec3 a_t1 = to_end.apply(end_of(e.a, v)), b_t1 = to_end.apply(end_of(e.b, v));
       const double s_t0 = known > 0 ? nearest_on_segment(collider, a_t0, b_t0) : 0.0;
@@ -767,7 +800,7 @@ std::int64_t Detector::crossings(std::span<const Vec3> v_nodes) {
     const Pose to_start = inverse(pose_start_[c]), to_end = inverse(pose_end_[c]);
     sum += count_in(surface_.edges.size(), [&](std::size_t i) {
       const SurfaceEdge& e = surface_.edges[i];
-      if (!edge_free_[i]) return 0;
+      if (!edge_free_[i] || room_of_edge(static_cast<int>(c), e, v) > 0) return 0;
       const Vec3 a_t0 = to_start.apply(x_[e.a]), b_t0 = to_start.apply(x_[e.b]);
       const double s_t0 = nearest_on_segment(colliders_[c], a_t0, b_t0);
       if (sample_surface(colliders_[c], (1 - s_t0) * a_t0 + s_t0 * b_t0).distance <= 0) return 0;  // was in already

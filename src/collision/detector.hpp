@@ -64,6 +64,15 @@ class Detector {
     double approach(const Sweep& other) const { return (mean - other.mean).norm() + radius + other.radius; }
   };
 
+  /// Where a vertex starts with respect to an analytic collider.
+  struct ColliderStart {
+    Eigen::Vector3f carried;  ///< displacement over the step if it were fixed to the collider, m
+    float distance;           ///< at most, m
+  };
+
+  void measure_colliders();
+  double room_of_point(int collider, int vertex, std::span<const Vec3> v) const;
+  double room_of_edge(int collider, const SurfaceEdge& e, std::span<const Vec3> v) const;
   void broad_phase();
   void extend_candidates();
   void measure_candidates();
@@ -128,6 +137,7 @@ class Detector {
   std::vector<std::uint8_t> grown_;  // vertices whose slack the last pass grew
   std::vector<std::pair<int, int>> edge_pairs_, point_pairs_;
   std::vector<std::uint8_t> edge_known_, point_known_;                    // contacts that a candidate has
+  std::vector<std::vector<ColliderStart>> collider_start_;                // of analytic colliders, a vertex
   std::vector<std::vector<std::uint8_t>> collider_node_, collider_edge_;  // the same, a collider and primitive
   std::vector<float> edge_distance_, point_distance_;                     // of candidates at the start, at least, m
   std::vector<Sweep> edge_sweeps_, point_sweeps_, triangle_sweeps_;

@@ -332,8 +332,11 @@ Vec3 World::mesh_vertex_at(const KinematicMesh& mesh, int vertex, double time) c
 
 void World::add_meshes() {
   for (int c = 0; c < static_cast<int>(scene.colliders.size()); ++c) {
-    const Collider& collider = scene.colliders[c];
-    if (collider.shape != ColliderShape::mesh || !collider.collides) continue;
+    Collider& collider = scene.colliders[c];
+    if (!collider.collides) continue;
+    const bool corners = collider.shape == ColliderShape::box && !sparse.empty();  // they may poke into triangles
+    if (collider.shape != ColliderShape::mesh && !corners) continue;
+    if (corners) collider.mesh.vertices = make_box(collider.half_extents).vertices;
     const int count = static_cast<int>(collider.mesh.vertices.size());
     const KinematicMesh mesh{c, nodes.append(count)};
     for (int i = 0; i < count; ++i) {
@@ -365,7 +368,7 @@ Surface World::build_surface() const {
     std::iota(vertex.begin(), vertex.end(), mesh.first_node);
     add_mesh(collider.mesh.triangles, vertex, collider.thickness, body, surface);
     for (const int v : vertex)
-      if (simulated) surface.points.push_back({v, collider.thickness, body});  // they may poke into its triangles
+      if (simulated) surface.points.push_back({v, collider.thickness, body});
   }
   return surface;
 }
