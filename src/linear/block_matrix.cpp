@@ -37,7 +37,7 @@ void BlockMatrix::multiply(std::span<const Vec3> x, std::span<Vec3> y) const {
   std::fill(y.begin(), y.end(), Vec3::Zero());
   for (int j = 0; j < size; ++j) {
     const int diagonal = column[j];
-    const Vec3 x_j = x[j];
+    const Vec3& x_j = x[j];
     Vec3 y_j = block[diagonal] * x_j;
     for (int k = diagonal + 1; k < column[j + 1]; ++k) {
       y[row[k]] += block[k] * x_j;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 
 #include "kernels/pack.hpp"
 
@@ -140,12 +141,20 @@ inline void solve_row(double* x, std::size_t ldx, const double* corner, std::siz
   }
 }
 
-/// Replaces the kPackRows-wide corners on the diagonal of the factored triangle (reciprocals on its diagonal) by their
-/// inverses, zeros above: a solve then has no recurrence inside a pack.
-inline void invert_corners(double* c, std::size_t ld, int n) {
+/// A packed triangle of n columns is a sequence of strips of kPackRows columns, each from its corner on the diagonal
+/// down: the offset of the strip of column j, j = 0, kPackRows, ...; for j = n the size of all.
+inline std::size_t strip_offset(int n, int j) {
+  const std::size_t rows = round_up(n), full = j / kPackRows, rest = j % kPackRows;
+  return full * kPackRows * rows - full * (full - 1) / 2 * kPackRows * kPackRows + rest * (rows - full * kPackRows);
+}
+
+/// Packs a factored triangle (n columns, reciprocals on the diagonal) in place. Each strip's corner becomes its
+/// inverse, zeros above: a solve then has no recurrence inside a pack.
+inline void pack_triangle(double* c, std::size_t ld, int n) {
+  const int rows = round_up(n);
   for (int first = 0; first < n; first += kPackRows) {
     const int m = std::min(kPackRows, n - first);
-    double* corner = c + first * ld + first;
+    const double* corner = c + first * ld + first;
     double inverse[kPackRows][kPackRows] = {};  // [column][row]
     for (int j = 0; j < m; ++j) {
       inverse[j][j] = corner[j * ld + j];
@@ -155,8 +164,13 @@ inline void invert_corners(double* c, std::size_t ld, int n) {
         inverse[j][i] = sum * corner[i * ld + i];
       }
     }
-    for (int j = 0; j < m; ++j)
-      for (int i = 0; i < kPackRows; ++i) corner[j * ld + i] = inverse[j][i];
+    // Every column moves to lower addresses, over columns that have moved.
+    const int length = rows - first;
+    double* to = c + strip_offset(n, first);
+    for (int j = 0; j < m; ++j, to += length) {
+      std::memmove(to + kPackRows, corner + j * ld + kPackRows, sizeof(double) * (length - kPackRows));
+      std::copy_n(inverse[j], kPackRows, to);
+    }
   }
 }
 
@@ -189,7 +203,9 @@ inline void subtract_dots(const double* a, std::size_t lda, int rows, const doub
   for (int r = 0; r < rows; r += kPackRows) {
     const Rows value = rows_at(y + r);
 #pragma GCC unroll 12
-    for (int j = 0; j < N; ++j) sum[j] += rows_at(a + j * lda + r) * value;
+    for (int j = 0; j < N; ++j) {
+      sum[j] += rows_at(a + j * lda + r) * value;
+    }
   }
   for (int j = 0; j < N; ++j) x[j] -= sum_of(sum[j]);
 }

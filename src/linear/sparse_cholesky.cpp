@@ -1,6 +1,7 @@
 // Multifrontal: a supernode's columns are assembled from the matrix and its children's updates, factored as a dense
-// panel, and their product is the update for its parent. A panel is two dense arrays, the triangle of its own columns
-// (reciprocals on the diagonal, and after factoring the pack-wide corners inverted) and the rows below.
+// panel, and their product is the update for its parent. A panel is two dense arrays, the rows below its columns and
+// the triangle of the columns themselves. The triangle is a square array while it is being factored, which reaches over
+// the panels that follow; then it is packed into strips of kPackRows columns, their corners on the diagonal inverted.
 //
 // Large matrices are split at a fixed set of subtrees, whatever the number of threads: subtrees run in parallel, then
 // the supernodes above them in order, each tile by tile in parallel. Every sum has one order, so the bits do not depend
@@ -14,7 +15,7 @@
 #include <cstring>
 #include <vector>
 
-#include "linear/banded_cholesky.hpp"
+#include "linear/large_pages.hpp"
 #include "linear/panel_kernels.hpp"
 #include "linear/supernodes.hpp"
 
@@ -46,7 +47,7 @@ struct Panel {
   int first = 0, width = 0, height = 0;  ///< in blocks
   int ld_triangle = 0, ld_below = 0;
   std::size_t triangle = 0, below = 0;  ///< offsets into the factor
-  std::size_t update = 0;               ///< offset into the work space; ld_below x 3 height
+  std::size_t update = 0;               ///< offset of its update (ld_below x 3 height) in the work space
   std::size_t rows = 0;                 ///< offset of its rows
   int scatter_begin = 0, scatter_end = 0;
   int child_begin = 0, child_end = 0;
@@ -70,6 +71,13 @@ void for_each_index(int count, bool parallel, F&& f) {
   }
 }
 
+/// Small matrices are factored by one thread from end to end, so that all of a thread's share one work space.
+double* thread_work_space(std::size_t size) {
+  thread_local LargeVector<double> space;
+  if (space.size() < size) space.resize(size);
+  return space.data();
+}
+
 }  // namespace
 
 struct SparseCholesky::Impl {
@@ -81,12 +89,17 @@ struct SparseCholesky::Impl {
   std::vector<Subtree> subtrees;  ///< of a large matrix, heaviest first
   std::vector<int> top;           ///< supernodes above them; all of them for a small matrix
   std::vector<int> solve_row;     ///< as supernodes.row, rows outside a subtree counted among its boundary
-  AlignedVector<double> factor, updates;
-  mutable AlignedVector<double> unknowns, scratch;
+  LargeVector<double> factor;
+  std::size_t packed = 0;       ///< what of `factor` a solve reads
+  LargeVector<double> updates;  ///< of a large matrix
+  std::size_t updates_size = 0;
+  double* work = nullptr;  ///< where the updates are during a factorisation
+  mutable LargeVector<double> unknowns, scratch;
 
   bool parallel() const { return !subtrees.empty(); }
 
   void split_tree();
+  void place_panels();
   void place_updates();
   void place_solve();
   void assemble(const Panel& p, const BlockMatrix& m, std::span<const double> w);
@@ -107,16 +120,16 @@ SparseCholesky& SparseCholesky::operator=(SparseCholesky&&) noexcept = default;
 
 void SparseCholesky::Impl::split_tree() {
   const int count = supernodes.count();
-  std::vector<double> work(count);
+  std::vector<double> below(count);
   std::vector<int> begin(count);  // of the subtree's range
   double total = 0;
   for (int s = 0; s < count; ++s) {
-    work[s] += supernodes.flops(s);
+    below[s] += supernodes.flops(s);
     begin[s] = panels[s].child_begin == panels[s].child_end ? s : begin[children[panels[s].child_begin]];
     if (const int p = supernodes.parent[s]; p >= 0)
-      work[p] += work[s];
+      below[p] += below[s];
     else
-      total += work[s];
+      total += below[s];
   }
   std::vector<bool> is_top(count, true);
   if (total > kParallelFlops) {
@@ -125,9 +138,9 @@ void SparseCholesky::Impl::split_tree() {
       const int p = supernodes.parent[s];
       if (p >= 0 && !is_top[p]) {
         is_top[s] = false;
-      } else if (work[s] < total / 64) {
+      } else if (below[s] < total / 64) {
         is_top[s] = false;
-        subtrees.push_back({begin[s], s + 1, work[s]});
+        subtrees.push_back({begin[s], s + 1, below[s]});
       }
     }
     std::stable_sort(subtrees.begin(), subtrees.end(),
@@ -135,6 +148,26 @@ void SparseCholesky::Impl::split_tree() {
   }
   for (int s = 0; s < count; ++s)
     if (is_top[s]) top.push_back(s);
+}
+
+void SparseCholesky::Impl::place_panels() {
+  // Panels that are factored one after the other are neighbours; the last ones' unpacked triangles need room of their
+  // own, as the next group of panels is factored by another thread.
+  std::size_t begin = 0, end = 0;
+  const auto place = [&](int s) {
+    Panel& p = panels[s];
+    p.below = begin;
+    p.triangle = p.below + static_cast<std::size_t>(p.ld_below) * 3 * p.width;
+    begin = p.triangle + strip_offset(3 * p.width, p.width * 3);
+    packed += begin - p.below;
+    end = std::max(end, p.triangle + static_cast<std::size_t>(p.ld_triangle) * 3 * p.width);
+  };
+  for (const Subtree& tree : subtrees) {
+    for (int s = tree.begin; s < tree.end; ++s) place(s);
+    begin = std::max(begin, end);
+  }
+  for (const int s : top) place(s);
+  factor.assign(std::max(begin, end), 0.0);
 }
 
 void SparseCholesky::Impl::place_updates() {
@@ -167,7 +200,8 @@ void SparseCholesky::Impl::place_updates() {
       used += size(s);
     }
   }
-  updates.assign(used, 0.0);
+  updates_size = used;
+  if (parallel()) updates.assign(used, 0.0);
 }
 
 void SparseCholesky::Impl::place_solve() {
@@ -206,7 +240,6 @@ void SparseCholesky::analyse(const BlockMatrix& pattern) {
   const Supernodes& sn = self.supernodes;
   self.panels.resize(sn.count());
 
-  std::size_t size = 0;
   for (int s = 0; s < sn.count(); ++s) {
     Panel& p = self.panels[s];
     p.first = sn.first[s];
@@ -215,13 +248,7 @@ void SparseCholesky::analyse(const BlockMatrix& pattern) {
     p.rows = sn.row_offset[s];
     p.ld_triangle = leading_dimension(3 * p.width);
     p.ld_below = leading_dimension(3 * p.height);
-    p.triangle = size;
-    size += static_cast<std::size_t>(p.ld_triangle) * 3 * p.width;
-    p.below = size;
-    size += static_cast<std::size_t>(p.ld_below) * 3 * p.width;
-    size = (size + kPackRows - 1) / kPackRows * kPackRows;
   }
-  self.factor.assign(size, 0.0);
 
   // Children of every supernode, ascending, and the place of their rows in the parent.
   for (int s = 0; s < sn.count(); ++s)
@@ -277,6 +304,7 @@ void SparseCholesky::analyse(const BlockMatrix& pattern) {
     self.panels[s].scatter_end = static_cast<int>(self.scatter.size());
   }
   self.split_tree();
+  self.place_panels();
   self.place_updates();
   self.place_solve();
 }
@@ -311,7 +339,7 @@ void SparseCholesky::Impl::assemble(const Panel& p, const BlockMatrix& m, std::s
 
 /// Adds a child's update to the columns of p (own_columns) or to the update of p.
 void SparseCholesky::Impl::add_child(const Panel& p, const Panel& child, bool own_columns, bool inside) {
-  const double* update = updates.data() + child.update;
+  const double* update = work + child.update;
   const Run* const run_end = runs.data() + child.run_end;
   const auto add_columns = [&](const Run* columns) {
     for (int k = 0; k < columns->length; ++k) {
@@ -325,7 +353,7 @@ void SparseCholesky::Impl::add_child(const Panel& p, const Panel& child, bool ow
         std::size_t ld;
         if (!own_columns) {
           ld = p.ld_below;
-          to = updates.data() + p.update + 3 * (row - p.width) + 3 * (column - p.width) * ld;
+          to = work + p.update + 3 * (row - p.width) + 3 * (column - p.width) * ld;
         } else if (row < p.width) {
           ld = p.ld_triangle;
           to = factor.data() + p.triangle + 3 * row + 3 * column * ld;
@@ -349,7 +377,7 @@ void SparseCholesky::Impl::add_child(const Panel& p, const Panel& child, bool ow
 bool SparseCholesky::Impl::factor_panel(const Panel& p, bool inside) {
   double* const L = factor.data() + p.triangle;
   double* const B = factor.data() + p.below;
-  double* const U = updates.data() + p.update;
+  double* const U = work + p.update;
   const std::size_t ld = p.ld_triangle, ldb = p.ld_below;
   const int columns = 3 * p.width, rows = round_up(columns), rows_below = round_up(3 * p.height);
   const int tiles_below = (rows_below + kTileRows - 1) / kTileRows;
@@ -405,7 +433,7 @@ bool SparseCholesky::Impl::factor_panel(const Panel& p, bool inside) {
                                         depth, U, ldb);
     });
   }
-  invert_corners(L, ld, columns);
+  pack_triangle(L, ld, columns);
   return true;
 }
 
@@ -420,6 +448,7 @@ bool SparseCholesky::Impl::factor_supernode(int s, const BlockMatrix& m, std::sp
 
 bool SparseCholesky::factor(const BlockMatrix& m, std::span<const double> w) {
   Impl& self = *impl_;
+  self.work = self.parallel() ? self.updates.data() : thread_work_space(self.updates_size);
   std::atomic<bool> positive = true;
   for_each_index(static_cast<int>(self.subtrees.size()), self.parallel(), [&](int t) {
     for (int s = self.subtrees[t].begin; s < self.subtrees[t].end; ++s)
@@ -442,7 +471,7 @@ void SparseCholesky::Impl::forward(int s, bool inside) const {
   const Panel& p = panels[s];
   const double* L = factor.data() + p.triangle;
   const double* B = factor.data() + p.below;
-  const std::size_t ld = p.ld_triangle, ldb = p.ld_below;
+  const std::size_t ldb = p.ld_below;
   const int columns = 3 * p.width, rows = round_up(columns), rows_below = round_up(3 * p.height);
   double* const y = scratch.data() + p.scratch;
   double* const x = y + p.ld_below;
@@ -451,12 +480,13 @@ void SparseCholesky::Impl::forward(int s, bool inside) const {
   std::memcpy(x, own, sizeof(double) * columns);
   std::fill(x + columns, x + rows, 0.0);
   for (int j = 0; j < columns; j += kPackRows) {
-    const int n = std::min(kPackRows, columns - j);
+    const int n = std::min(kPackRows, columns - j), length = rows - j;
+    const double* strip = L + strip_offset(columns, j);
     Rows sum{};
-    for (int k = 0; k < n; ++k) sum += rows_at(L + (j + k) * ld + j) * x[j + k];
+    for (int k = 0; k < n; ++k) sum += rows_at(strip + k * length) * x[j + k];
     rows_at(x + j) = sum;
-    if (j + kPackRows < columns)
-      subtract_columns<kPackRows>(L + j * ld + j + kPackRows, ld, rows - j - kPackRows, x + j, x + j + kPackRows);
+    if (n == kPackRows)
+      subtract_columns<kPackRows>(strip + kPackRows, length, length - kPackRows, x + j, x + j + kPackRows);
   }
   std::memcpy(own, x, sizeof(double) * columns);
   if (p.height == 0) return;
@@ -486,7 +516,7 @@ void SparseCholesky::Impl::backward(int s, bool inside) const {
   const Panel& p = panels[s];
   const double* L = factor.data() + p.triangle;
   const double* B = factor.data() + p.below;
-  const std::size_t ld = p.ld_triangle, ldb = p.ld_below;
+  const std::size_t ldb = p.ld_below;
   const int columns = 3 * p.width, rows = round_up(columns), rows_below = round_up(3 * p.height);
   double* const y = scratch.data() + p.scratch;
   double* const x = y + p.ld_below;
@@ -500,9 +530,12 @@ void SparseCholesky::Impl::backward(int s, bool inside) const {
       for (int i = 0; i < 3; ++i) y[3 * k + i] = unknowns[3 * row[k] + i];
     std::fill(y + 3 * p.height, y + rows_below, 0.0);
     const auto below = [&](int begin, int end) {
-      int j = begin;
-      for (; j + 6 <= end; j += 6) subtract_dots<6>(B + j * ldb, ldb, rows_below, y, x + j);
-      if (j < end) subtract_dots<3>(B + j * ldb, ldb, rows_below, y, x + j);
+      int j = end;
+      if ((end - begin) % 6 != 0) j -= 3, subtract_dots<3>(B + j * ldb, ldb, rows_below, y, x + j);
+      while (j > begin) {
+        j -= 6;
+        subtract_dots<6>(B + j * ldb, ldb, rows_below, y, x + j);
+      }
     };
     if (inside && ldb * columns * sizeof(double) > kParallelBytes) {
       constexpr int kChunk = 48;
@@ -513,11 +546,12 @@ void SparseCholesky::Impl::backward(int s, bool inside) const {
     }
   }
   for (int j = round_down(columns - 1); j >= 0; j -= kPackRows) {
-    const int n = std::min(kPackRows, columns - j);
-    if (j + kPackRows < columns)
-      subtract_dots<kPackRows>(L + j * ld + j + kPackRows, ld, rows - j - kPackRows, x + j + kPackRows, x + j);
+    const int n = std::min(kPackRows, columns - j), length = rows - j;
+    const double* strip = L + strip_offset(columns, j);
+    if (n == kPackRows)
+      subtract_dots<kPackRows>(strip + kPackRows, length, length - kPackRows, x + j + kPackRows, x + j);
     const Rows value = rows_at(x + j);
-    for (int k = 0; k < n; ++k) x[j + k] = sum_of(rows_at(L + (j + k) * ld + j) * value);
+    for (int k = 0; k < n; ++k) x[j + k] = sum_of(rows_at(strip + k * length) * value);
   }
   std::memcpy(own, x, sizeof(double) * columns);
 }
@@ -556,7 +590,7 @@ void SparseCholesky::solve(std::span<Vec3> x) const {
     for (int i = 0; i < 3; ++i) x[order[k]][i] = unknowns[3 * k + i];
 }
 
-std::size_t SparseCholesky::factor_bytes() const { return impl_->factor.size() * sizeof(double); }
+std::size_t SparseCholesky::factor_bytes() const { return impl_->packed * sizeof(double); }
 
 double SparseCholesky::factor_flops() const {
   double sum = 0;

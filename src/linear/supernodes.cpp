@@ -103,17 +103,13 @@ struct Group {
 /// Wide supernodes run at the speed of dense products, so narrow ones may store many zeros, wide ones few.
 bool worth_merging(const Group& merged) {
   const double fraction = merged.zeros / merged.entries();
-  if (merged.width <= 4) return fraction < 0.4;
-  if (merged.width <= 12) return fraction < 0.15;
+  if (merged.width <= 4) return fraction < 0.3;
+  if (merged.width <= 12) return fraction < 0.1;
   return fraction < 0.03;
 }
 
 std::vector<Group> merged_groups(const Columns& columns) {
   const int size = static_cast<int>(columns.order.size());
-  std::vector<int> children_of(size, 0);
-  for (const int p : columns.parent)
-    if (p >= 0) ++children_of[p];
-
   // Columns of one pattern below their diagonals.
   std::vector<Group> groups;
   std::vector<int> group_of(size);
@@ -176,8 +172,8 @@ Supernodes find_supernodes(const BlockMatrix& pattern) {
     if (Columns other = analyse_columns(graph, order); other.flops < columns.flops) columns = std::move(other);
 
   const std::vector<Group> groups = merged_groups(columns);
-  std::vector<int> parent;
-  for (const Group& g : groups) parent.push_back(g.parent);
+  std::vector<int> parent(groups.size());
+  std::transform(groups.begin(), groups.end(), parent.begin(), [](const Group& g) { return g.parent; });
   const std::vector<int> sequence = postorder(parent), place = inverse(sequence);
 
   Supernodes result;
