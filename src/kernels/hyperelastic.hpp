@@ -15,9 +15,10 @@
 //   stable neo-Hookean   mu/2 (|F|² - 3) - mu/2 log(|F|² + 1) + lambda/2 (J - alpha)² + constant
 //                        mu = 4/3 mu_L, lambda = lambda_L + 5/6 mu_L, alpha = 1 + 3 mu / (4 lambda)   Smith et al. 2018
 //
-// Departures: neo-Hookean's functions of J go on below J = kMinVolumeRatio as their second-order Taylor polynomial, so
-// inverted elements have a finite energy with two continuous derivatives. Twist divides by s_i + s_j only in the
-// corotated models, where R is not unique at s_i + s_j = 0; the divisor is kept above kMinSum.
+// Departures: neo-Hookean's functions of J go on below J = kMinVolumeRatio as their tangent, so that inverted elements
+// have a finite energy and are pushed out. (The second-order polynomial, too, is finite, but its force grows as s⁵:
+// from random positions, Newton's method without a line search then leaves for infinity.) Twist divides by s_i + s_j
+// only in the corotated models, where R is not unique at s_i + s_j = 0; the divisor is kept above kMinSum.
 #pragma once
 
 #include <stdexcept>
@@ -28,7 +29,7 @@
 
 namespace stiction {
 
-inline constexpr double kMinVolumeRatio = 0.01;
+inline constexpr double kMinVolumeRatio = 0.1;
 inline constexpr double kMinSum = 1e-4;
 
 /// Lame's constants, Pa, and the rest volume ratio of stable neo-Hookean.
@@ -83,15 +84,13 @@ struct Principal {
 
 namespace detail {
 
-// Value and two derivatives of -mu log J + lambda/2 log² J, continued below kMinVolumeRatio.
+// Value and two derivatives of -mu log J + lambda/2 log² J; below kMinVolumeRatio its tangent.
 template <class T>
 STICTION_KERNEL void log_volume_energy(const T& J, const T& mu, const T& lambda, T& f, T& df, T& ddf) {
-  const T j = max(J, T(kMinVolumeRatio)), l = log(j), inv = T(1.0) / j, below = J - j;
-  f = l * (T(0.5) * lambda * l - mu);
+  const T j = max(J, T(kMinVolumeRatio)), l = log(j), inv = T(1.0) / j;
   df = (lambda * l - mu) * inv;
-  ddf = (lambda * (T(1.0) - l) + mu) * inv * inv;
-  f += below * (df + T(0.5) * ddf * below);
-  df += ddf * below;
+  f = l * (T(0.5) * lambda * l - mu) + df * (J - j);
+  ddf = where_positive(J - T(kMinVolumeRatio), (lambda * (T(1.0) - l) + mu) * inv * inv, T(0.0));
 }
 
 }  // namespace detail
