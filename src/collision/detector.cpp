@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kCandidatesPerChunk = 2048;
 constexpr std::size_t kVerticesPerChunk = 4096;
 constexpr double kTypicalSlack = 0.05;  // of the root mean square displacement: slack that a step starts with, at most
+constexpr double kRadiusSlack = 0.05;   // of the mean radius, added to it
 constexpr double kGrowth = 1.5;         // of a deviation from the expected displacement: slack after it
 constexpr double kCaughtAgain = 0.25;   // of the radii: distance at which a pair in contact is caught again
 constexpr double kCaughtDeep = 0.5;     // of its distance, where it starts nearer than that
@@ -64,7 +65,9 @@ Detector::Detector(Surface surface, std::span<const Collider> colliders, int fir
       colliders_(colliders),
       first_collider_body_(first_collider_body),
       friction_(std::move(friction)),
-      options_(options) {}
+      options_(options) {
+  for (const SurfacePoint& p : surface_.points) mean_radius_ += p.radius / static_cast<double>(surface_.points.size());
+}
 
 double Detector::reach(double radii) const {
   return radii + std::max(options_.margin * radii, options_.cohesion > 0 ? options_.cohesion_distance : 0.0);
@@ -212,7 +215,8 @@ void Detector::follow(std::span<const Vec3> v) {
   if (std::find(any.begin(), any.end(), 1) != any.end()) extend_candidates();
 }
 
-// The slack is what iterates were off by in the last step, typically: too little costs extensions, too much candidates.
+// The slack is what iterates were off by in the last step, typically, and some of the radius: too little costs
+// extensions, too much candidates.
 void Detector::expect(std::span<const Vec3> v) {
   expected_.resize(v.size());
   double sum2 = 0;
@@ -223,7 +227,7 @@ void Detector::expect(std::span<const Vec3> v) {
     largest_ = std::max({largest_, x_[j].cwiseAbs().maxCoeff(), expected_[j].cwiseAbs().maxCoeff()});
   }
   const double rms = std::sqrt(sum2 / static_cast<double>(std::max<std::size_t>(1, v.size())));
-  slack_.assign(v.size(), std::min(kTypicalSlack * rms, last_deviation_));
+  slack_.assign(v.size(), std::min(kTypicalSlack * rms, last_deviation_) + kRadiusSlack * mean_radius_);
 }
 
 // Remembers by how much the step's end differs from what was expected.

@@ -119,6 +119,7 @@ class Detector {
   int first_collider_body_;
   FrictionTable friction_;
   ContactOptions options_;
+  double mean_radius_ = 0;                            // m
   std::vector<std::uint8_t> edge_free_, point_free_;  // touches a free node
 
   // The step at hand.

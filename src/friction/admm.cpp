@@ -42,6 +42,10 @@ class Admm {
   void project(double delta_before);
   double update_duals();
   void accelerate(double change2);
+  /// Whether p is the final velocity and must not lead to new contacts.
+  bool repairs() const {
+    return options_.solver.final_velocity == FinalVelocity::p && options_.solver.repair_passes > 0;
+  }
   void repair(const DetectContacts& detect);
   double delta_infinity() const;
   double delta_percentile(double share) const;
@@ -228,7 +232,7 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
     report_.iterations = l;
     if (l == 1) report_.residual_first = delta;
     const double change2 = update_duals();
-    report_.converged = delta < options_.solver.tolerance;
+    report_.converged = delta < options_.solver.tolerance && !(repairs() && append_detected(p_));
     if (report_.converged || l == options_.solver.admm_iterations) break;
     if (options_.solver.accelerated) {
       accelerate(change2);
@@ -239,7 +243,7 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
       });
     }
   }
-  repair(detect);
+  if (!report_.converged) repair(detect);
   report_.residual = delta_infinity();
   report_.residual_p999 = delta_percentile(0.999);
   finish();
@@ -272,7 +276,7 @@ double Admm<T>::delta_percentile(double share) const {
 // Rounds of detection on the feasible velocity and projection with what it found: the last word on crossings.
 template <class T>
 void Admm<T>::repair(const DetectContacts& detect) {
-  if (options_.solver.final_velocity != FinalVelocity::p) return;
+  if (!repairs()) return;
   repairing_ = true;
   for (int pass = 0; pass < options_.solver.repair_passes; ++pass) {
     std::vector<Contact> found;
