@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace stiction {
 
@@ -12,5 +13,16 @@ nlohmann::json bench_rods_solve(int strands);
 /// Times of the sparse Cholesky on sheets and lattices of tetrahedra, printed as a table; `large` adds 40,000 and
 /// 20,000 nodes, `compare` Eigen's factor and CHOLMOD's where the build has it.
 nlohmann::json bench_sparse_solve(bool large, bool compare);
+
+struct HairyBallOptions {
+  int hairs = 16000;                       ///< nominal sizes of D20's Table 2 stand for its exact ones
+  int frames = 2;                          ///< timed
+  int steps = 0;                           ///< timed, in place of frames
+  int threads = 0;                         ///< 0: all
+  std::string state_folder = "out/bench";  ///< that keeps the state the frames start from
+};
+
+/// Core-seconds of frames inside a rotation of D20's hairy ball, printed beside the paper's row.
+nlohmann::json bench_hairy_ball(const HairyBallOptions& options);
 
 }  // namespace stiction

@@ -22,6 +22,19 @@ void add_bench(CLI::App& app, int&) {
     if (!json_path->empty()) write_json_atomically(*json_path, figures);
   });
 
+  auto ball = std::make_shared<HairyBallOptions>();
+  CLI::App* hairy = command->add_subcommand("hairy-ball", "D20's hairy balls: core-seconds of a frame (Table 2)");
+  hairy->add_option("--hairs", ball->hairs, "16000, 32000, 64000, 127000, or any number")->capture_default_str();
+  hairy->add_option("--frames", ball->frames, "Frames to time")->capture_default_str();
+  hairy->add_option("--steps", ball->steps, "Steps to time, in place of frames");
+  hairy->add_option("--threads", ball->threads, "Threads; 0: all")->capture_default_str();
+  hairy->add_option("--state", ball->state_folder, "Folder that keeps the state to start from")->capture_default_str();
+  hairy->fallthrough();
+  hairy->callback([=] {
+    const nlohmann::json figures = bench_hairy_ball(*ball);
+    if (!json_path->empty()) write_json_atomically(*json_path, figures);
+  });
+
   auto large = std::make_shared<bool>(false), compare = std::make_shared<bool>(false);
   CLI::App* sparse = command->add_subcommand("sparse-solve", "Sparse Cholesky of sheets and tetrahedral lattices");
   sparse->add_flag("--large", *large, "Also 40,000 and 20,000 nodes");

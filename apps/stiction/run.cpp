@@ -2,7 +2,6 @@
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 #include <oneapi/tbb/global_control.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -16,6 +15,7 @@
 #include "io/cache.hpp"
 #include "io/checkpoint.hpp"
 #include "io/output_folder.hpp"
+#include "io/resources.hpp"
 #include "stiction/scene_file.hpp"
 #include "stiction/simulation.hpp"
 
@@ -27,12 +27,6 @@ namespace fs = std::filesystem;
 
 volatile std::sig_atomic_t g_interrupted = 0;
 void on_interrupt(int) { g_interrupted = 1; }
-
-std::int64_t peak_rss_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
-}
 
 struct RunOptions {
   std::string scene, out;
