@@ -46,7 +46,7 @@ Scene hairy_ball(int hairs) {
   ball.radius = 0.09;
   double t = 2;
   ball.motion.rotation.push_back({t, Vec3::Zero()});
-  for (const Vec3& axis : {Vec3::UnitZ(), Vec3::UnitX(), Vec3::UnitY()})
+  for (const Vec3& axis : {Vec3(0, 0, 1), Vec3(1, 0, 0), Vec3(0, 1, 0)})
     for (const double angle : {2 * std::numbers::pi, 0.0}) {
       ball.motion.rotation.push_back({t + 1, angle * axis});
       ball.motion.rotation.push_back({t + 2, angle * axis});

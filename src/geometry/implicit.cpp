@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
+#include <numbers>
+#include <numeric>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -119,7 +121,7 @@ struct Target {
         if (det > 1e-4 * gg * kk) move = (-(f * kk - value * gk) * g - (value * gg - f * gk) * k) / det;
       }
       x += move;
-      if (move.norm() < 1e-9 * step) break;
+      if (move.norm() < 1e-4 * step) break;  // and the next would be of the square of that
     }
     return x;
   }
@@ -217,11 +219,40 @@ TriangleMesh clip(const TriangleMesh& mesh, const Field& keep) {
   return part;
 }
 
+/// The component of a mesh with the most triangles: cuts that graze the surface leave crumbs.
+TriangleMesh largest_component(const TriangleMesh& mesh) {
+  std::vector<int> label(mesh.vertices.size());
+  std::iota(label.begin(), label.end(), 0);
+  const auto find = [&](int v) {
+    while (label[v] != v) v = label[v] = label[label[v]];
+    return v;
+  };
+  for (const Eigen::Vector3i& t : mesh.triangles) {
+    label[find(t[1])] = find(t[0]);
+    label[find(t[2])] = find(t[0]);
+  }
+  std::vector<int> size(mesh.vertices.size(), 0);
+  for (const Eigen::Vector3i& t : mesh.triangles) ++size[find(t[0])];
+  const auto largest = static_cast<int>(std::max_element(size.begin(), size.end()) - size.begin());
+
+  TriangleMesh part;
+  std::vector<int> number(mesh.vertices.size(), -1);
+  for (int v = 0; v < static_cast<int>(number.size()); ++v) {
+    if (find(v) != largest) continue;
+    number[v] = static_cast<int>(part.vertices.size());
+    part.vertices.push_back(mesh.vertices[v]);
+  }
+  for (const Eigen::Vector3i& t : mesh.triangles) {
+    if (number[t[0]] >= 0) part.triangles.emplace_back(number[t[0]], number[t[1]], number[t[2]]);
+  }
+  return part;
+}
+
 /// Local operations on a manifold, each of which keeps it one.
 class Remesher {
  public:
-  Remesher(const TriangleMesh& mesh, const Target& target)
-      : target_(target), x_(mesh.vertices), faces_of_(x_.size()), boundary_(x_.size(), 0) {
+  Remesher(const TriangleMesh& mesh, const Target& target, double adaptivity)
+      : target_(target), adaptivity_(adaptivity), x_(mesh.vertices), faces_of_(x_.size()), boundary_(x_.size(), 0) {
     for (const Eigen::Vector3i& t : mesh.triangles) add_face(t);
     for (int v = 0; v < static_cast<int>(x_.size()); ++v) {
       for (const int f : faces_of_[v]) {
@@ -268,10 +299,14 @@ class Remesher {
     }
   }
 
-  /// Flips and smooths; keeps the numbers of vertices and faces.
-  void improve() {
-    flip_all();
-    smooth();
+  /// Flips and smooths, first towards even valence and then towards wide angles; keeps the numbers of all elements.
+  void finish() {
+    for (int round = 0; round < 6; ++round) improve();
+    for (int round = 0; round < 4; ++round) {
+      flip_all([this](const Diamond& d) { return widens_angles(d); });
+      smooth();
+    }
+    flip_all([this](const Diamond& d) { return widens_angles(d); });
   }
 
   TriangleMesh result() const {
@@ -303,7 +338,7 @@ class Remesher {
       for (int i = 0; i < 3; ++i) {
         const int a = t[i], b = t[(i + 1) % 3];
         if (a > b && edge_faces(a, b).size() > 1) continue;  // seen from the other side
-        const double length = (x_[a] - x_[b]).norm();
+        const double length = measure(x_[a], normal_[a], x_[b], normal_[b]);
         if (wanted(length)) found.push_back({a, b, length});
       }
     }
@@ -311,6 +346,12 @@ class Remesher {
       return longest_first ? p.length > q.length : p.length < q.length;
     });
     return found;
+  }
+
+  /// The length that edges are judged by: those that bend count as longer.
+  double measure(const Vec3& a, const Vec3& normal_a, const Vec3& b, const Vec3& normal_b) const {
+    const double bend = 2 * std::asin(std::min(0.5 * (normal_a - normal_b).norm(), 1.0));
+    return (a - b).norm() * (1 + adaptivity_ * std::min(bend, 1.0));  // creases have no end
   }
 
   void add_face(const Eigen::Vector3i& t) {
@@ -355,23 +396,36 @@ class Remesher {
     normal_[v] = target_.normal(x_[v]);
   }
 
-  /// Whether a triangle with these corners faces as the surface does there.
-  bool upright(const std::array<int, 3>& v, const std::array<Vec3, 3>& x) const {
-    const Vec3 n = (x[1] - x[0]).cross(x[2] - x[0]);
-    const Vec3 outward = (normal_[v[0]] + normal_[v[1]] + normal_[v[2]]).normalized();
-    return n.dot(outward) > 0.5 * n.norm();
+  /// The point of the surface over the middle of an edge, or the middle itself where the field leads astray.
+  Vec3 middle(int a, int b, bool boundary) const {
+    const Vec3 x = 0.5 * (x_[a] + x_[b]), projected = target_.project(x, boundary);
+    return (projected - x).norm() < 0.5 * (x_[a] - x_[b]).norm() ? projected : x;
   }
 
-  /// Whether the faces of v, except those that hold `without`, stay upright with v at x.
-  bool can_move(int v, const Vec3& x, int without = -1) const {
+  /// Cosine between a triangle with these corners and the surface there.
+  double uprightness(const std::array<int, 3>& v, const std::array<Vec3, 3>& x) const {
+    const Vec3 n = (x[1] - x[0]).cross(x[2] - x[0]);
+    const Vec3 outward = (normal_[v[0]] + normal_[v[1]] + normal_[v[2]]).normalized();
+    return n.dot(outward) / std::max(n.norm(), 1e-300);
+  }
+
+  /// The least over the faces of v, except those that hold `without`, with v at x.
+  double least_uprightness(int v, const Vec3& x, int without = -1) const {
+    double least = 1;
     for (const int f : faces_of_[v]) {
       if (without >= 0 && has(f, without)) continue;
       const Eigen::Vector3i& t = faces_[f];
       std::array<Vec3, 3> corners;
       for (int i = 0; i < 3; ++i) corners[i] = t[i] == v ? x : x_[t[i]];
-      if (!upright({t[0], t[1], t[2]}, corners)) return false;
+      least = std::min(least, uprightness({t[0], t[1], t[2]}, corners));
     }
-    return true;
+    return least;
+  }
+
+  /// Whether v may go to x: its faces stay upright, or what was folded does not get worse.
+  bool can_move(int v, const Vec3& x, int without = -1) const {
+    const double then = least_uprightness(v, x, without);
+    return then > 0.5 || then >= least_uprightness(v, x_[v]);
   }
 
   void split(int a, int b) {
@@ -382,7 +436,8 @@ class Remesher {
     normal_.emplace_back();
     faces_of_.emplace_back();
     boundary_.push_back(sides.size() == 1 ? 1 : 0);
-    place(m, 0.5 * (x_[a] + x_[b]));
+    x_[m] = middle(a, b, boundary_[m] != 0);
+    normal_[m] = target_.normal(x_[m]);
     ++live_vertices_;
     for (const int f : sides) {
       Eigen::Vector3i other = faces_[f];
@@ -412,10 +467,11 @@ class Remesher {
     }
 
     const bool keep_a = boundary_[a] != 0 && !boundary_edge;
-    const Vec3 x = keep_a ? x_[a] : target_.project(0.5 * (x_[a] + x_[b]), boundary_edge);
+    const Vec3 x = keep_a ? x_[a] : middle(a, b, boundary_edge);
+    const Vec3 normal = keep_a ? normal_[a] : target_.normal(x);
     for (const std::vector<int>& ring : {near_a, near_b}) {
       for (const int w : ring) {
-        if (w != a && w != b && (x_[w] - x).norm() > longest) return false;
+        if (w != a && w != b && measure(x_[w], normal_[w], x, normal) > longest) return false;
       }
     }
     if (!can_move(a, x, b) || !can_move(b, x, a)) return false;
@@ -437,7 +493,7 @@ class Remesher {
     }
     faces_of_[b].clear();
     x_[a] = x;
-    normal_[a] = target_.normal(x);
+    normal_[a] = normal;
     --live_vertices_;
     return true;
   }
@@ -445,29 +501,54 @@ class Remesher {
   /// Excess of a vertex's valence over that of a regular mesh.
   int excess(int v) const { return static_cast<int>(faces_of_[v].size()) - (boundary_[v] != 0 ? 3 : 6); }
 
-  void flip_all() {
-    for (const Edge& e : edges([](double) { return true; }, true)) flip(e.a, e.b);
+  /// The triangles a b c and b a d of an inner edge.
+  struct Diamond {
+    int a, b, c, d;
+  };
+
+  bool evens_valence(const Diamond& e) const {
+    const auto square = [](int i) { return i * i; };
+    const int now = square(excess(e.a)) + square(excess(e.b)) + square(excess(e.c)) + square(excess(e.d));
+    const int then =
+        square(excess(e.a) - 1) + square(excess(e.b) - 1) + square(excess(e.c) + 1) + square(excess(e.d) + 1);
+    return then < now && (x_[e.c] - x_[e.d]).norm() < 1.6 * (x_[e.a] - x_[e.b]).norm();
   }
 
-  void flip(int a, int b) {
+  bool widens_angles(const Diamond& e) const {  // as in a Delaunay triangulation
+    const auto angle = [&](int apex) {
+      const Vec3 u = x_[e.a] - x_[apex], v = x_[e.b] - x_[apex];
+      return std::atan2(u.cross(v).norm(), u.dot(v));
+    };
+    return angle(e.c) + angle(e.d) > std::numbers::pi + 0.05;
+  }
+
+  template <typename Wanted>
+  void flip_all(const Wanted& wanted) {
+    for (const Edge& e : edges([](double) { return true; }, true)) flip(e.a, e.b, wanted);
+  }
+
+  template <typename Wanted>
+  void flip(int a, int b, const Wanted& wanted) {
     const std::vector<int> sides = edge_faces(a, b);
-    if (sides.size() != 2) return;
+    if (sides.size() != 2 || faces_of_[a].size() <= 3 || faces_of_[b].size() <= 3) return;
     int f = sides[0], g = sides[1];
     if (next_vertex(f, a) != b) std::swap(f, g);
-    const int c = third_vertex(f, a, b), d = third_vertex(g, a, b);  // f = a b c, g = b a d
-    const auto square = [](int i) { return i * i; };
-    const int now = square(excess(a)) + square(excess(b)) + square(excess(c)) + square(excess(d));
-    const int then = square(excess(a) - 1) + square(excess(b) - 1) + square(excess(c) + 1) + square(excess(d) + 1);
-    if (then >= now || faces_of_[a].size() <= 3 || faces_of_[b].size() <= 3) return;
-    if (!edge_faces(c, d).empty()) return;
-    if (!upright({a, d, c}, {x_[a], x_[d], x_[c]}) || !upright({d, b, c}, {x_[d], x_[b], x_[c]})) return;
-    if ((x_[c] - x_[d]).norm() > 1.6 * (x_[a] - x_[b]).norm()) return;
+    const int c = third_vertex(f, a, b), d = third_vertex(g, a, b);
+    if (!wanted(Diamond{a, b, c, d}) || !edge_faces(c, d).empty()) return;
+    const double least =
+        std::min(uprightness({a, d, c}, {x_[a], x_[d], x_[c]}), uprightness({d, b, c}, {x_[d], x_[b], x_[c]}));
+    if (least < 0.5) return;
     faces_[f] = {a, d, c};
     faces_[g] = {d, b, c};
     detach(b, f);
     detach(a, g);
     faces_of_[d].push_back(f);
     faces_of_[c].push_back(g);
+  }
+
+  void improve() {
+    flip_all([this](const Diamond& d) { return evens_valence(d); });
+    smooth();
   }
 
   void smooth() {
@@ -489,6 +570,7 @@ class Remesher {
   }
 
   Target target_;
+  double adaptivity_;
   std::vector<Vec3> x_, normal_;
   std::vector<Eigen::Vector3i> faces_;  // -1 first: gone
   std::vector<std::vector<int>> faces_of_;
@@ -507,15 +589,17 @@ TriangleMesh raw_surface(const Field& field, const Field* keep, const Box& box, 
   TriangleMesh mesh = march(field, TetLattice(box, cell));
   if (keep != nullptr) mesh = clip(mesh, *keep);
   if (mesh.triangles.empty()) throw std::invalid_argument("the box holds no surface");
-  return mesh;
+  return keep != nullptr ? largest_component(mesh) : mesh;
 }
 
 constexpr int rounds = 6;
+constexpr double coarsest_lattice = 56;   // cells along the box, so that clefts are not bridged in coarse meshes
 constexpr double lattice_per_edge = 0.8;  // finer than the mesh: its edges are then of about half the length
 
 /// The surface with an exact number of vertices, given by a function of the Euler characteristic.
 template <typename Count>
-TriangleMesh with_vertices(const Field& field, const Field* keep, const Box& box, const Count& vertices_for) {
+TriangleMesh with_vertices(const Field& field, const Field* keep, const Box& box, double adaptivity,
+                           const Count& vertices_for) {
   const Vec3 size = box.hi - box.lo;
   const auto characteristic = [](const TriangleMesh& mesh) {  // V - E + F
     std::vector<std::uint64_t> edges;
@@ -528,12 +612,13 @@ TriangleMesh with_vertices(const Field& field, const Field* keep, const Box& box
   };
 
   // An equilateral mesh has two faces a vertex, of √3/4 edge² each.
-  const double coarse_area = area(raw_surface(field, keep, box, size.maxCoeff() / 48));
+  const double coarse_area = area(raw_surface(field, keep, box, size.maxCoeff() / coarsest_lattice));
   double edge = std::sqrt(2 / std::sqrt(3.0) * coarse_area / std::max(vertices_for(2), 4));
-  const TriangleMesh raw = raw_surface(field, keep, box, lattice_per_edge * edge);
+  const double cell = std::min(lattice_per_edge * edge, size.maxCoeff() / coarsest_lattice);
+  const TriangleMesh raw = raw_surface(field, keep, box, cell);
   const int target = std::max(vertices_for(characteristic(raw)), 4);
 
-  Remesher remesher(raw, {field, keep, 1e-3 * edge});
+  Remesher remesher(raw, {field, keep, 1e-3 * edge}, adaptivity);
   for (int attempt = 0; attempt < 4; ++attempt) {
     remesher.remesh(edge, attempt == 0 ? rounds : 2);
     const double ratio = static_cast<double>(remesher.vertex_count()) / target;
@@ -541,7 +626,7 @@ TriangleMesh with_vertices(const Field& field, const Field* keep, const Box& box
     edge *= std::sqrt(ratio);
   }
   remesher.reach(target);
-  for (int i = 0; i < rounds; ++i) remesher.improve();
+  remesher.finish();
   return remesher.result();
 }
 
@@ -549,19 +634,20 @@ TriangleMesh with_vertices(const Field& field, const Field* keep, const Box& box
 
 TriangleMesh polygonise(const Field& field, const Box& box, double edge) {
   if (!(edge > 0)) throw std::invalid_argument("polygonise needs a positive edge");
-  Remesher remesher(raw_surface(field, nullptr, box, lattice_per_edge * edge), {field, nullptr, 1e-3 * edge});
+  Remesher remesher(raw_surface(field, nullptr, box, lattice_per_edge * edge), {field, nullptr, 1e-3 * edge}, 0);
   remesher.remesh(edge, rounds);
-  for (int i = 0; i < rounds; ++i) remesher.improve();
+  remesher.finish();
   return remesher.result();
 }
 
-TriangleMesh polygonise_with(const Field& field, const Box& box, int target_faces) {
+TriangleMesh polygonise_with(const Field& field, const Box& box, int target_faces, double adaptivity) {
   // V - E + F and 3 F = 2 E
-  return with_vertices(field, nullptr, box, [&](int characteristic) { return target_faces / 2 + characteristic; });
+  return with_vertices(field, nullptr, box, adaptivity,
+                       [&](int characteristic) { return target_faces / 2 + characteristic; });
 }
 
 TriangleMesh polygonise_part_with(const Field& field, const Field& keep, const Box& box, int target_vertices) {
-  return with_vertices(field, &keep, box, [&](int) { return target_vertices; });
+  return with_vertices(field, &keep, box, 0, [&](int) { return target_vertices; });
 }
 
 }  // namespace stiction

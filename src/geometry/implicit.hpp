@@ -45,10 +45,12 @@ Vec3 field_gradient(const Field& field, const Vec3& x, double h);
 /// triangles with edges of about `edge` metres. Throws std::invalid_argument where the box holds no surface.
 TriangleMesh polygonise(const Field& field, const Box& box, double edge);
 
-/// The same with the given number of faces: rounded to even, which closed surfaces have.
-TriangleMesh polygonise_with(const Field& field, const Box& box, int target_faces);
+/// The same with the given number of faces, rounded to even, which closed surfaces have. With an `adaptivity` above
+/// zero edges are shorter where they bend: over an angle θ (rad) by a factor of 1 + adaptivity θ.
+TriangleMesh polygonise_with(const Field& field, const Box& box, int target_faces, double adaptivity = 0);
 
-/// The part of the surface where `keep` is negative, a manifold bounded by keep = 0, with the given number of vertices.
+/// The largest connected part of the surface where `keep` is negative, a manifold bounded by keep = 0, with the given
+/// number of vertices.
 TriangleMesh polygonise_part_with(const Field& field, const Field& keep, const Box& box, int target_vertices);
 
 }  // namespace stiction

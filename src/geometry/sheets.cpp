@@ -1,9 +1,12 @@
 #include "geometry/sheets.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
 #include <utility>
+
+#include "geometry/creatures.hpp"
 
 namespace stiction {
 
@@ -60,6 +63,39 @@ TriangleMesh make_band(double radius, double width, int n_around, int n_along) {
     }
   }
   return mesh;
+}
+
+TriangleMesh make_tube_shirt(const ShirtOptions& options) {
+  if (options.vertices < 200) throw std::invalid_argument("a shirt needs at least 200 vertices");
+  if (!(options.ease > 0) || !(options.ease + options.flare > 0))
+    throw std::invalid_argument("a shirt needs some ease");
+  if (!(options.sleeve >= 0.2 && options.sleeve <= 1)) throw std::invalid_argument("a sleeve ends between 0.2 and 1");
+  const ShirtForm form = character_shirt_form();
+
+  // The body grown by the ease, which is wider towards the hem.
+  const double chest = form.shoulder.z() - 0.1;
+  const Field cloth = [&](const Vec3& x) {
+    const double down = std::clamp((chest - x.z()) / (chest - form.waist), 0.0, 1.0);
+    const double torso = std::clamp((0.26 - std::abs(x.y())) / 0.06, 0.0, 1.0);  // sleeves do not flare
+    return form.body(x) - options.ease - options.flare * down * down * torso;
+  };
+
+  // Cut by a ball at the neck, level at the hem and across the arms, whose planes would reach the hips if they did not
+  // end at some y.
+  const bool upper = options.sleeve < 0.5;
+  const Vec3 from = upper ? form.shoulder : form.elbow, to = upper ? form.elbow : form.wrist;
+  const Vec3 cuff = from + (upper ? 2 * options.sleeve : 2 * options.sleeve - 1) * (to - from);
+  const Vec3 along = (to - from).normalized();
+  const double arms_begin = form.shoulder.y() + 0.02;
+  const Field keep = [&](const Vec3& x) {
+    const Vec3 left(x.x(), std::abs(x.y()), x.z());
+    const double beyond_cuff = std::min(along.dot(left - cuff), 3 * (left.y() - arms_begin));
+    return std::max({form.collar - (x - form.neck).norm(), form.waist - x.z(), beyond_cuff});
+  };
+  Box box;
+  box.merge(Vec3(-0.3, -0.8, form.waist - 0.1));
+  box.merge(Vec3(0.3, 0.8, form.neck.z() + 0.1));
+  return polygonise_part_with(cloth, keep, box, options.vertices);
 }
 
 }  // namespace stiction

@@ -21,4 +21,16 @@ TriangleMesh make_sheet(double width, double height, int nx, int ny, Diagonals d
 /// Vertex i + n_around j is the i-th of circle j.
 TriangleMesh make_band(double radius, double width, int n_around, int n_along);
 
+/// What a shirt for the character of creatures.hpp is cut like.
+struct ShirtOptions {
+  int vertices = 9000;
+  double ease = 0.012;   ///< gap between body and shirt, m
+  double flare = 0.02;   ///< added to the gap towards the hem, m
+  double sleeve = 0.75;  ///< where the sleeves end: 1 at the wrist, 0.5 at the elbow
+};
+
+/// A shirt around the character's rest pose: a manifold tube with two sleeves that faces outwards, open at neck, hem
+/// and cuffs, of triangles with nearly equal edges.
+TriangleMesh make_tube_shirt(const ShirtOptions& options = {});
+
 }  // namespace stiction

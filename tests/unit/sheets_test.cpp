@@ -8,6 +8,8 @@
 #include <numbers>
 #include <set>
 
+#include "geometry/creatures.hpp"
+
 namespace stiction {
 namespace {
 
@@ -139,6 +141,67 @@ TEST(Band, EdgesAreNearlyEqualWhereTheRowsAreAsHighAsEquilateralTriangles) {
       EXPECT_NEAR((band.vertices[t[i]] - band.vertices[t[(i + 1) % 3]]).norm(), edge, 0.01 * edge);
     }
   }
+}
+
+class Shirt : public testing::TestWithParam<int> {};
+
+TEST_P(Shirt, IsAManifoldOpenAtNeckHemAndCuffs) {
+  ShirtOptions options;
+  options.vertices = GetParam();
+  const TriangleMesh shirt = make_tube_shirt(options);
+  EXPECT_EQ(shirt.vertices.size(), static_cast<size_t>(options.vertices));
+  EXPECT_TRUE(is_oriented_manifold(shirt));
+  EXPECT_EQ(boundary_loops(shirt).size(), 4u);
+  std::set<std::pair<int, int>> edges;
+  for (const Eigen::Vector3i& t : shirt.triangles) {
+    for (int i = 0; i < 3; ++i) edges.insert(std::minmax(t[i], t[(i + 1) % 3]));
+  }
+  const auto characteristic =
+      static_cast<int>(shirt.vertices.size() + shirt.triangles.size()) - static_cast<int>(edges.size());
+  EXPECT_EQ(characteristic, 2 - 4);  // a sphere with four holes
+
+  double mean = 0, shortest = 1, longest = 0;
+  for (const auto& [a, b] : edges) {
+    const double length = (shirt.vertices[a] - shirt.vertices[b]).norm();
+    mean += length / static_cast<double>(edges.size());
+    shortest = std::min(shortest, length), longest = std::max(longest, length);
+  }
+  EXPECT_GT(shortest, 0.5 * mean);
+  EXPECT_LT(longest, 1.9 * mean);  // longer than 4/3 only where smoothing has drawn it out since the last split
+}
+
+TEST_P(Shirt, KeepsClearOfTheBodyByTheEase) {
+  ShirtOptions options;
+  options.vertices = GetParam();
+  options.ease = 0.015;
+  const TriangleMesh shirt = make_tube_shirt(options);
+  const Field body = character_shirt_form().body;
+  for (const Eigen::Vector3i& t : shirt.triangles) {
+    const Vec3 &a = shirt.vertices[t[0]], &b = shirt.vertices[t[1]], &c = shirt.vertices[t[2]];
+    for (const Vec3& x : {a, b, c}) EXPECT_GT(body(x), 0.99 * options.ease);
+    EXPECT_LT(body(a), 1.01 * (options.ease + options.flare));
+    EXPECT_GT(body((a + b + c) / 3), 0.3 * options.ease);  // chords cut across the curve of an arm
+    EXPECT_GT(normal(shirt, t).dot(field_gradient(body, (a + b + c) / 3, 1e-4)), 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Vertices, Shirt, testing::Values(1200, 2500, 4000));
+
+TEST(Shirts, SleevesEndWhereAskedFor) {
+  const ShirtForm form = character_shirt_form();
+  for (const double sleeve : {0.3, 0.5, 1.0}) {
+    ShirtOptions options;
+    options.vertices = 1500;
+    options.sleeve = sleeve;
+    double reach = 0;
+    for (const Vec3& x : make_tube_shirt(options).vertices) reach = std::max(reach, x.y());
+    const Vec3 end = sleeve <= 0.5 ? Vec3(form.shoulder + 2 * sleeve * (form.elbow - form.shoulder)) : form.wrist;
+    EXPECT_NEAR(reach, end.y(), 0.07);  // and an arm's radius more across a slanting cuff
+    EXPECT_GT(reach, end.y());
+  }
+  ShirtOptions options;
+  options.vertices = 10;
+  EXPECT_THROW(make_tube_shirt(options), std::invalid_argument);
 }
 
 }  // namespace
