@@ -44,6 +44,8 @@ class Simulation {
   NodeRange strand(int body, int strand) const;
   /// Nodes of a body; those of a shell or solid are the vertices of its mesh, a frame has four.
   NodeRange body_nodes(const std::string& name) const;
+  /// Momentum of a body (of its consistent mass, where that is not the masses on its nodes), kg m/s.
+  Vec3 momentum(const std::string& name) const;
   /// Force that holds the pinned nodes of a shell, solid or frames body over the last step, N.
   Vec3 pin_reaction(const std::string& name) const;
   /// Force that holds an end of a strand over the last step, N.

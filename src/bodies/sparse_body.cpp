@@ -1,6 +1,7 @@
 #include "bodies/sparse_body.hpp"
 
 #include <Eigen/Eigenvalues>
+#include <numeric>
 
 #include "scene/motion.hpp"
 
@@ -149,6 +150,12 @@ BodyEnergy SparseBody::measure(const Nodes& nodes, std::span<const Vec3> v_start
             context_.dt -
         external_[pin.node];
   return sum;
+}
+
+Vec3 SparseBody::momentum(const Nodes& nodes) const {
+  std::vector<Vec3> p(node_count);
+  multiply_mass(own(nodes.v), p);
+  return std::accumulate(p.begin(), p.end(), Vec3(Vec3::Zero()));
 }
 
 void SparseBody::append_matrix(std::vector<Eigen::Triplet<double>>& A, std::vector<double>& minus_g,

@@ -44,6 +44,8 @@ class SparseBody : public Body {
   void save(Snapshot&) const override {}
   void load(const Snapshot&) override {}
 
+  /// Linear momentum Σ (M v), kg m/s.
+  Vec3 momentum(const Nodes& nodes) const;
   /// Force that holds all pinned nodes, N.
   const Vec3& pin_reaction() const { return pin_reaction_; }
 

@@ -38,6 +38,12 @@ double caught_again(double radii, double distance_t0) {
   return std::min(kCaughtAgain * radii, kCaughtDeep * distance_t0);
 }
 
+// Near to where a strand is tied to a body it cannot but touch it: as along a strand.
+template <class Primitive>
+bool tied_to(const Primitive& p, int body, double radii) {
+  return p.tied == body && p.tied_distance <= kFolded * radii;
+}
+
 Pose inverse(const Pose& pose) {
   const Quat r = pose.rotation.conjugate();
   return {r, -(r * pose.position)};
@@ -90,6 +96,7 @@ bool Detector::edges_may_touch(int i, int j) const {
   if (e.strand < 0 && f.strand < 0)
     return e.body != f.body || (options_.self_collision &&
                                 apart_at_rest(edge_nodes({i, j}), e.radius + f.radius, closest_edge_edge_distance2));
+  if (tied_to(e, f.body, e.radius + f.radius) || tied_to(f, e.body, e.radius + f.radius)) return false;
   if (e.strand >= 0 && f.strand >= 0 && !options_.self_collision) return false;
   if (e.strand != f.strand) return true;
   const double between = std::max(f.arc_a - e.arc_b, e.arc_a - f.arc_b);
@@ -101,6 +108,7 @@ bool Detector::point_may_touch(int point, int triangle) const {
   const SurfaceTriangle& t = surface_.triangles[triangle];
   if (p.node == t.a || p.node == t.b || p.node == t.c) return false;
   if (!point_free_[point] && fixed_[t.a] && fixed_[t.b] && fixed_[t.c]) return false;
+  if (tied_to(p, t.body, p.radius + t.radius)) return false;
   return p.body != t.body ||
          (options_.self_collision &&
           apart_at_rest(point_nodes({point, triangle}), p.radius + t.radius, closest_point_triangle_distance2));
@@ -123,9 +131,11 @@ void Detector::begin_step(const Nodes& nodes, std::span<const Pose> pose_start, 
   fixed_.assign(nodes.fixed.begin(), nodes.fixed.end());
   for (std::size_t j = x_.size(); j < vertices; ++j) {
     x_.push_back(nodes.skin.at(static_cast<int>(j), nodes.x));
-    std::uint8_t all_fixed = 1;
-    nodes.skin.for_each_node(static_cast<int>(j), [&](int node, double) { all_fixed &= nodes.fixed[node]; });
-    fixed_.push_back(all_fixed);
+    double free_weight = 0;
+    nodes.skin.for_each_node(static_cast<int>(j), [&](int node, double w) {
+      if (!nodes.fixed[node]) free_weight += std::abs(w);
+    });
+    fixed_.push_back(free_weight <= kInterior);
   }
   pose_start_ = pose_start;
   pose_end_ = pose_end;
@@ -599,7 +609,7 @@ std::vector<Contact> Detector::proximity() {
     const auto node = point_nodes(pair);
     if (point_distance_[i] > reach(radii)) return;
     const PairGeometry g = point_geometry(start_of(node));
-    if (g.distance > reach(radii) || !triangle_owns(pair.second, g.b, g.n, at_start)) return;
+    if (g.distance > reach(radii) || !movable(node, g.b) || !triangle_owns(pair.second, g.b, g.n, at_start)) return;
     point_known_[i] = 1;
     found.push_back(pair_contact(ContactKey::make(ContactKey::point_triangle, pair.first, pair.second, 0), node, g.b,
                                  g.n, radii, friction_(p.body, t.body)));
@@ -693,6 +703,7 @@ void Detector::collider_proximity(std::vector<Contact>& out) {
     collect(surface_.points.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
       const SurfacePoint& p = surface_.points[i];
       if (!point_free_[i] || collider_start_[c][p.node].distance > reach(p.radius)) return;
+      if (tied_to(p, body, p.radius)) return;
       const Vec3 x = to_local.apply(x_[p.node]);
       if (sample_surface(colliders_[c], x).distance > reach(p.radius)) return;
       collider_node_[c][i] = 1;
@@ -704,6 +715,7 @@ void Detector::collider_proximity(std::vector<Contact>& out) {
     collect(surface_.edges.size(), out, [&](std::size_t i, std::vector<Contact>& found) {
       const SurfaceEdge& e = surface_.edges[i];
       if (!edge_free_[i]) return;
+      if (tied_to(e, body, e.radius)) return;
       const double at_least = collider_start_[c][e.a].distance - (x_[e.b] - x_[e.a]).norm();
       if (at_least > reach(e.radius)) return;
       const Vec3 a = to_local.apply(x_[e.a]), b = to_local.apply(x_[e.b]);
@@ -734,6 +746,7 @@ void Detector::collider_continuous(std::span<const Vec3> v, std::vector<Contact>
       const SurfacePoint& p = surface_.points[i];
       std::uint8_t& known = collider_node_[c][i];
       if (!point_free_[i] || known == kMaxContacts || room_of_point(c, p.node, v) > p.radius) return;
+      if (tied_to(p, body, p.radius)) return;
       const Vec3 x_t0 = to_start.apply(x_[p.node]), x_t1 = to_end.apply(end_of(p.node, v));
       const auto when = segment_impact(collider, x_t0, x_t0, x_t1, x_t1, separation(known, p.radius, x_t0));
       if (!when) return;
@@ -748,6 +761,7 @@ void Detector::collider_continuous(std::span<const Vec3> v, std::vector<Contact>
       const SurfaceEdge& e = surface_.edges[i];
       std::uint8_t& known = collider_edge_[c][i];
       if (!edge_free_[i] || known == kMaxContacts || room_of_edge(c, e, v) > e.radius) return;
+      if (tied_to(e, body, e.radius)) return;
       const Vec3 a_t0 = to_start.apply(x_[e.a]), b_t0 = to_start.apply(x_[e.b]);
       const Vec3 a_t1 = to_end.apply(end_of(e.a, v)), b_t1 = to_end.apply(end_of(e.b, v));
       const double s_t0 = known > 0 ? nearest_on_segment(collider, a_t0, b_t0) : 0.0;
@@ -805,6 +819,7 @@ std::int64_t Detector::crossings(std::span<const Vec3> v_nodes) {
     sum += count_in(surface_.edges.size(), [&](std::size_t i) {
       const SurfaceEdge& e = surface_.edges[i];
       if (!edge_free_[i] || room_of_edge(static_cast<int>(c), e, v) > 0) return 0;
+      if (tied_to(e, first_collider_body_ + static_cast<int>(c), e.radius)) return 0;
       const Vec3 a_t0 = to_start.apply(x_[e.a]), b_t0 = to_start.apply(x_[e.b]);
       const double s_t0 = nearest_on_segment(colliders_[c], a_t0, b_t0);
       if (sample_surface(colliders_[c], (1 - s_t0) * a_t0 + s_t0 * b_t0).distance <= 0) return 0;  // was in already

@@ -127,7 +127,7 @@ class Detector {
   std::span<const Pose> pose_start_, pose_end_;
   double dt_ = 0;
   std::vector<Vec3> x_;              // of all vertices, at the start of the step
-  std::vector<std::uint8_t> fixed_;  // a vertex; of the skin: all its nodes are
+  std::vector<std::uint8_t> fixed_;  // a vertex; of the skin: it hangs on fixed nodes alone
   std::vector<Vec3> v_all_;          // where there is a skin
   std::vector<Vec3> expected_;       // displacement of each vertex that the candidates hold for, m
   std::vector<double> slack_;        // give or take this, m

@@ -15,6 +15,8 @@ struct SurfaceEdge {
   int strand = -1;                      ///< component that excludes its own neighbours; -1: a mesh
   double arc_a = 0, arc_b = 0;          ///< rest arc length along the strand, m
   std::array<int, 2> next{-1, -1};      ///< of a strand: the node before a, and the one after b
+  int tied = -1;                        ///< of a strand: a body that it is tied to
+  double tied_distance = 0;             ///< from there, along the strand at rest, m
   std::array<int, 2> opposite{-1, -1};  ///< of a mesh: third vertices of the triangles beside it
 };
 
@@ -22,6 +24,8 @@ struct SurfacePoint {
   int node;
   double radius;  ///< m
   int body;
+  int tied = -1;             ///< as of an edge
+  double tied_distance = 0;  ///< m
 };
 
 struct SurfaceTriangle {

@@ -36,10 +36,10 @@ void BodyDynamics::assemble(std::span<const Vec3> v_k) {
 
 void BodyDynamics::mark_groups(std::span<std::uint8_t> components) const {
   if (!has_ties()) return;
-  for (int c = 0; c < static_cast<int>(components.size()); ++c)
-    if (components[c] == 1)
-      for (const int member : world_.ties.group(c))
-        if (components[member] == 0) components[member] = 2;
+  for (int c = 0; c < static_cast<int>(components.size()); ++c) {
+    if (components[c] != 1) continue;
+    for (const int member : world_.ties.group(c)) components[member] = 2;  // once a group
+  }
   for (std::uint8_t& mark : components) mark = mark != 0;
 }
 
@@ -66,11 +66,10 @@ void BodyDynamics::activate(std::span<const int> components, std::span<double> w
     const double eta = eta_[j];
     w[j] = std::max(options_.weight_sigma * eta, std::min(options_.weight_beta * world_.nodes.m[j], eta));  // D20 6.2.6
   }
+  const std::vector<std::uint8_t> fresh = stale;
   mark_groups(stale);
   for (std::size_t c = 0; c < stale.size(); ++c) {
-    const bool joined =
-        stale[c] && active_[c] && std::find(components.begin(), components.end(), c) == components.end();
-    if (joined) stale[c] = 0;  // in the solve already, and its weight stays
+    if (!fresh[c] && active_[c]) stale[c] = 0;  // in the solve already, and its weight stays
     active_[c] |= stale[c];
   }
   factor(w, stale);

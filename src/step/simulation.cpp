@@ -130,6 +130,15 @@ NodeRange Simulation::body_nodes(const std::string& name) const {
     if (body->name == name) return {body->first_node, body->node_count};
   throw std::invalid_argument("no body is called '" + name + "'");
 }
+Vec3 Simulation::momentum(const std::string& name) const {
+  const Nodes& nodes = impl_->world.nodes;
+  for (const auto& body : impl_->world.sparse)
+    if (body->name == name) return body->momentum(nodes);
+  const NodeRange own = body_nodes(name);
+  Vec3 sum = Vec3::Zero();
+  for (int j = own.first; j < own.first + own.count; ++j) sum += nodes.m[j] * nodes.v[j];
+  return sum;
+}
 Vec3 Simulation::pin_reaction(const std::string& name) const {
   for (const auto& body : impl_->world.sparse)
     if (body->name == name) return body->pin_reaction();

@@ -247,11 +247,14 @@ void World::add_ties() {
   const auto with_strands = [&](int body, auto&& f) {
     return body < static_cast<int>(rods.size()) ? f(*rods[body]) : f(*chains[body - rods.size()]);
   };
+  const int first_solid = strands_count + static_cast<int>(scene.shells.size());
+  const auto is_solid = [&](int body) {
+    return body >= first_solid && body < first_solid + static_cast<int>(scene.solids.size());
+  };
   const auto points_on = [&](int body, std::span<const Vec3> at) {
     std::vector<Ties::Point> points;
-    const int solid = body - strands_count - static_cast<int>(scene.shells.size());
-    if (solid >= 0 && solid < static_cast<int>(scene.solids.size())) {  // also off its surface: the tets carry it
-      const Embedding embedding = embed(scene.solids[solid].mesh, at);
+    if (is_solid(body)) {  // also off its surface: the tets carry it
+      const Embedding embedding = embed(scene.solids[body - first_solid].mesh, at);
       for (std::size_t i = 0; i < at.size(); ++i) {
         auto& point = points.emplace_back();
         for (int k = 0; k < 4; ++k)
@@ -273,6 +276,10 @@ void World::add_ties() {
     if (a < 0) fail("the first is no body");
     if (a == b) fail("they are the same");
     const int collider = b < 0 ? collider_index(attachment.b) : -1;
+    if (b < 0 && collider < 0) fail("the second has no name");
+    if (collider >= 0 && !scene.colliders[collider].mesh_sequence.empty()) fail("a sequence of meshes cannot hold it");
+    for (const int body : {a, b})
+      if (body >= strands_count && surfaces[body - strands_count].triangles.empty()) fail("one has no surface");
     std::vector<Vec3> at = attachment.points;
     std::vector<Ties::Point> on_a = points_on(a, at);
     if (attachment.roots) {
@@ -281,13 +288,21 @@ void World::add_ties() {
         for (int s = 0; s < strands.layout().strand_count(); ++s)
           for (int i = 0; i < 2; ++i) {
             const int node = strands.layout().first_node(s) + i;
-            if (i == 1 && b >= 0 && b < strands_count + static_cast<int>(scene.shells.size())) continue;
+            if (i == 1 && collider < 0 && !is_solid(b)) continue;  // a surface alone carries nothing beside it
             at.push_back(nodes.x[node]);
             on_a.push_back({{node, 1.0}});
           }
       });
     }
     const std::vector<Ties::Point> on_b = collider < 0 ? points_on(b, at) : std::vector<Ties::Point>{};
+    const auto note = [&](int body, const std::vector<Ties::Point>& on, int other) {
+      if (body < 0 || body >= strands_count) return;
+      for (const Ties::Point& p : on)
+        strand_ties.push_back({p[0].first, p.size() > 1 ? p[1].second : 0.0,
+                               other >= 0 ? other : static_cast<int>(bodies.size()) + collider});
+    };
+    note(a, on_a, b);
+    note(b, on_b, a);
     for (std::size_t i = 0; i < at.size(); ++i) {
       if (collider < 0)
         ties.add(on_a[i], on_b[i], attachment.stiffness, attachment.damping);
@@ -347,11 +362,39 @@ void World::add_meshes() {
   }
 }
 
+// Edges and points of strands learn how far they are from where their strand is tied; of several ties the nearest
+// counts. `surface` holds strands only, the edges of each in one piece.
+void World::mark_tied(Surface& surface) const {
+  if (strand_ties.empty()) return;
+  std::vector<int> edge_at(nodes.x.size(), -1), point_at(nodes.x.size(), -1);
+  for (int i = 0; i < static_cast<int>(surface.edges.size()); ++i) edge_at[surface.edges[i].a] = i;
+  for (int i = 0; i < static_cast<int>(surface.points.size()); ++i) point_at[surface.points[i].node] = i;
+  const auto mark = [](auto& primitive, double distance, int body) {
+    if (primitive.tied >= 0 && primitive.tied_distance <= distance) return;
+    primitive.tied = body;
+    primitive.tied_distance = distance;
+  };
+  for (const StrandTie& tie : strand_ties) {
+    if (edge_at[tie.node] < 0) continue;  // a tip, held besides its root
+    const SurfaceEdge held = surface.edges[edge_at[tie.node]];
+    const double arc = (1 - tie.t) * held.arc_a + tie.t * held.arc_b;
+    int i = edge_at[tie.node];
+    while (i > 0 && surface.edges[i - 1].strand == held.strand) --i;
+    mark(surface.points[point_at[surface.edges[i].a]], arc, tie.body);
+    for (; i < static_cast<int>(surface.edges.size()) && surface.edges[i].strand == held.strand; ++i) {
+      SurfaceEdge& e = surface.edges[i];
+      mark(e, std::max({0.0, e.arc_a - arc, arc - e.arc_b}), tie.body);
+      mark(surface.points[point_at[e.b]], std::abs(e.arc_b - arc), tie.body);
+    }
+  }
+}
+
 Surface World::build_surface() const {
   Surface surface;
   for (std::size_t i = 0; i < rods.size(); ++i) add_strands(scene.rods[i], *rods[i], static_cast<int>(i), surface);
   for (std::size_t i = 0; i < chains.size(); ++i)
     add_strands(scene.chains[i], *chains[i], static_cast<int>(rods.size() + i), surface);
+  mark_tied(surface);
   const bool simulated = !surfaces.empty();
   surface.rest.assign(simulated ? nodes.skin.base + nodes.skin.size() : 0, Vec3::Zero());
   for (const SimulatedMesh& mesh : surfaces) {

@@ -30,6 +30,13 @@ struct SimulatedMesh {
   double radius = 0;                       ///< m
 };
 
+/// Where a strand is tied to a body: on the edge that starts at `node`, a share `t` along it.
+struct StrandTie {
+  int node = 0;
+  double t = 0;
+  int body = 0;  ///< row of the friction table
+};
+
 struct World {
   explicit World(Scene scene_in);
   World(const World&) = delete;
@@ -49,6 +56,7 @@ struct World {
   std::vector<Body*> bodies;                        // rods, chains, then sparse ones
   std::vector<SimulatedMesh> surfaces;              // of sparse bodies, in their order
   Ties ties;
+  std::vector<StrandTie> strand_ties;
   std::vector<KinematicMesh> meshes;
   std::vector<TriangleMesh> shapes;  // of every collider, local coordinates, for pictures
   int component_count = 0;
@@ -61,6 +69,7 @@ struct World {
   void add_meshes();
   void add_surfaces();
   void add_ties();
+  void mark_tied(Surface& surface) const;
   Surface build_surface() const;
   FrictionTable build_friction() const;
 };

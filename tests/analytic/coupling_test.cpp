@@ -1,0 +1,200 @@
+// Contacts couple bodies both ways: what one gains in a collision, the other loses, for every pair of kinds of bodies.
+// And what follows from it: sheets that lie on themselves, bodies that touch themselves, rods carried by a sheet.
+#include <gtest/gtest.h>
+
+#include "geometry/sheets.hpp"
+#include "geometry/tet_mesh.hpp"
+#include "support/scenes.hpp"
+
+namespace stiction {
+namespace {
+
+using test::bare_scene;
+using test::straight;
+
+enum class Kind { rods, chains, shell, solid, embedded, frames };
+constexpr Kind kKinds[] = {Kind::rods, Kind::chains, Kind::shell, Kind::solid, Kind::embedded, Kind::frames};
+constexpr const char* kNames[] = {"rods", "chains", "shell", "solid", "embedded", "frames"};
+
+constexpr double kRadius = 2e-3;  // of every surface, m
+
+// Half the height of a body of this kind, its thickness included, m.
+double half_height(Kind kind) {
+  const bool thin = kind == Kind::rods || kind == Kind::chains || kind == Kind::shell;
+  return thin ? kRadius : 0.02 + kRadius;
+}
+
+struct Placing {
+  std::string name;
+  Pose pose;
+  Vec3 velocity;
+};
+
+template <class Strands>
+Strands make_strand(const Placing& at) {
+  Strands body;
+  body.name = at.name;
+  body.strands.push_back({});
+  for (const Vec3& x : straight({-0.05, 0, 0}, {0.05, 0, 0}, 8)) body.strands[0].nodes.push_back(at.pose.apply(x));
+  body.radius = kRadius;
+  body.stretch_modulus = body.bend_modulus = 1e6;
+  body.root = body.tip = End::free;
+  body.initial_velocity = at.velocity;
+  return body;
+}
+
+std::vector<Vec3> placed(const Placing& at, std::vector<Vec3> x) {
+  for (Vec3& v : x) v = at.pose.apply(v);
+  return x;
+}
+
+Shell make_shell(const Placing& at) {
+  Shell shell;
+  shell.name = at.name;
+  shell.mesh = make_sheet(0.1, 0.1, 4, 4);
+  shell.mesh.vertices = placed(at, shell.mesh.vertices);
+  shell.thickness = 2 * kRadius;
+  shell.initial_velocity = at.velocity;
+  return shell;
+}
+
+Solid make_solid(const Placing& at, bool embedded) {
+  Solid solid;
+  solid.name = at.name;
+  const TetMesh box = make_tet_box({0.08, 0.06, 0.04}, {3, 2, 2});
+  solid.mesh = box;
+  if (embedded) {
+    solid.surface = boundary_surface(box);
+    solid.mesh = make_tet_lattice(solid.surface, 0.03);
+    solid.surface.vertices = placed(at, solid.surface.vertices);
+  }
+  solid.mesh.vertices = placed(at, solid.mesh.vertices);
+  solid.young = 1e5;
+  solid.contact_radius = kRadius;
+  solid.initial_velocity = at.velocity;
+  return solid;
+}
+
+// A box carried by two frames, blended linearly along its length.
+Frames make_frames(const Placing& at) {
+  Frames body;
+  body.name = at.name;
+  const double length = 0.08, cell = 0.02;
+  for (const double x : {-length / 2, length / 2}) body.frames.push_back(at.pose.apply({x, 0, 0}));
+  body.frame_size = 0.04;
+  const Vec3 gradient = at.pose.rotation * Vec3(1 / length, 0, 0);
+  const auto weights = [&](const Vec3& X) {
+    const double s = X[0] / length + 0.5;
+    return std::vector<FrameWeight>{{0, 1 - s, -gradient}, {1, s, gradient}};
+  };
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 3; ++j)
+      for (int k = 0; k < 2; ++k) {
+        const Vec3 X(cell * (i - 1.5), cell * (j - 1), cell * (k - 0.5));
+        body.samples.push_back({at.pose.apply(X), cell * cell * cell, weights(X)});
+      }
+  body.surface = boundary_surface(make_tet_box({length, 0.06, 0.04}, {4, 3, 2}));
+  for (const Vec3& X : body.surface.vertices) body.surface_weights.push_back(weights(X));
+  body.surface.vertices = placed(at, body.surface.vertices);
+  body.young = 1e5;
+  body.contact_radius = kRadius;
+  body.initial_velocity = at.velocity;
+  return body;
+}
+
+void add_body(Scene& scene, Kind kind, const Placing& at) {
+  switch (kind) {
+    case Kind::rods:
+      return scene.rods.push_back(make_strand<Rods>(at));
+    case Kind::chains:
+      return scene.chains.push_back(make_strand<Chains>(at));
+    case Kind::shell:
+      return scene.shells.push_back(make_shell(at));
+    case Kind::solid:
+      return scene.solids.push_back(make_solid(at, false));
+    case Kind::embedded:
+      return scene.solids.push_back(make_solid(at, true));
+    case Kind::frames:
+      return scene.frames.push_back(make_frames(at));
+  }
+}
+
+// One falls on the other, askew and off centre; both are free, and there is no gravity. The contact solve goes on until
+// the velocity changes by less than 1e-12 of the speed of approach.
+Scene collision(Kind above, Kind below, double speed) {
+  Scene scene = bare_scene(2e-3);
+  scene.world.gravity.setZero();
+  scene.solver.tolerance = 1e-12 * speed * scene.time.dt();
+  scene.solver.admm_iterations = 20000;
+  scene.solver.gauss_seidel_iterations = 20;
+  scene.solver.sleeping = false;
+  scene.solver.final_velocity = FinalVelocity::v;
+  const Pose turned{Quat(Eigen::AngleAxisd(1.2, Vec3::UnitZ())),
+                    {0.0087, 0.0058, half_height(above) + half_height(below) + 2e-4}};
+  add_body(scene, above, {"above", turned, speed * Vec3(0.1, 0.07, -0.7)});
+  add_body(scene, below, {"below", Pose{Quat::Identity(), Vec3::Zero()}, speed * Vec3(0, 0, 0.3)});
+  return scene;
+}
+
+struct Exchange {
+  Vec3 impulse, moment;  // of the contacts on a body; the moment is about the origin, at the start of the step
+};
+
+Exchange exchange_of(const Simulation& s, const std::vector<Vec3>& x_start, const std::string& name) {
+  Exchange sum{Vec3::Zero(), Vec3::Zero()};
+  const NodeRange nodes = s.body_nodes(name);
+  for (int j = nodes.first; j < nodes.first + nodes.count; ++j) {
+    sum.impulse += s.contact_impulses()[j];
+    sum.moment += x_start[j].cross(s.contact_impulses()[j]);
+  }
+  return sum;
+}
+
+class EveryPairOfKinds : public testing::TestWithParam<std::pair<Kind, Kind>> {};
+
+TEST_P(EveryPairOfKinds, MomentumIsExchangedInFull) {
+  const auto [above, below] = GetParam();
+  Simulation s(collision(above, below, 3.0));
+  const Vec3 before_a = s.momentum("above"), before_b = s.momentum("below");
+  const std::vector<Vec3> x_start(s.positions().begin(), s.positions().end());
+  const StepReport report = s.step();
+  ASSERT_LT(report.residual_m, s.scene().solver.tolerance);
+  const Vec3 impulse_a = exchange_of(s, x_start, "above").impulse, impulse_b = exchange_of(s, x_start, "below").impulse;
+  const Vec3 change_a = s.momentum("above") - before_a, change_b = s.momentum("below") - before_b;
+  const double exchanged = impulse_a.norm();
+  EXPECT_GT(impulse_a.z(), 0.1 * before_a.norm()) << "they hit each other";
+  EXPECT_LT((impulse_a + impulse_b).norm(), 1e-14 * exchanged);
+  EXPECT_LT((change_a - impulse_a).norm(), 1e-10 * exchanged);
+  EXPECT_LT((change_b - impulse_b).norm(), 1e-10 * exchanged);
+  EXPECT_LT((change_a + change_b).norm(), 1e-10 * exchanged);
+}
+
+// Two surfaces touch at a distance, so that friction has a lever arm between them; a normal force has none where the
+// normal is that of the start of the step, as of every contact that proximity finds.
+TEST_P(EveryPairOfKinds, AngularMomentumIsExchangedInFullWithoutFriction) {
+  const auto [above, below] = GetParam();
+  Scene scene = collision(above, below, 0.3);
+  scene.friction_pairs.push_back({"above", "below", 0.0});
+  Simulation s(scene);
+  const std::vector<Vec3> x_start(s.positions().begin(), s.positions().end());
+  const StepReport report = s.step();
+  ASSERT_EQ(report.contacts_ccd, 0);
+  const Exchange a = exchange_of(s, x_start, "above"), b = exchange_of(s, x_start, "below");
+  EXPECT_GT(a.moment.norm(), 1e-3 * a.impulse.norm()) << "it is off centre";
+  EXPECT_LT((a.moment + b.moment).norm(), 1e-13 * 0.1 * a.impulse.norm());
+}
+
+std::vector<std::pair<Kind, Kind>> all_pairs() {
+  std::vector<std::pair<Kind, Kind>> pairs;
+  for (const Kind above : kKinds)
+    for (const Kind below : kKinds)
+      if (above < below) pairs.emplace_back(above, below);
+  return pairs;
+}
+
+INSTANTIATE_TEST_SUITE_P(Coupling, EveryPairOfKinds, testing::ValuesIn(all_pairs()), [](const auto& pair) {
+  return std::string(kNames[static_cast<int>(pair.param.first)]) + "_on_" + kNames[static_cast<int>(pair.param.second)];
+});
+
+}  // namespace
+}  // namespace stiction
