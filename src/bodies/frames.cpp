@@ -179,6 +179,12 @@ FramesBody::FramesBody(const Frames& spec, Nodes& nodes, std::span<const int> pi
     skin_.push_back(std::move(skin));
     if (spec.drag > 0) couple(n.node);
   }
+  for (const Eigen::Vector3i& t : spec.surface.triangles) {  // a point within may be tied to another body
+    std::vector<int> coupled;
+    for (const int v : t)
+      for (const auto& [node, weight] : skin_[v]) coupled.push_back(node);
+    couple(coupled);
+  }
   local_gradient_.resize(sample_node_.size());
   local_block_.resize(blocks);
   local_energy_.resize(samples_.size());

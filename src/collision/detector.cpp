@@ -18,7 +18,7 @@ constexpr std::size_t kCandidatesPerChunk = 2048;
 constexpr std::size_t kVerticesPerChunk = 4096;
 constexpr double kTypicalSlack = 0.05;  // of the root mean square displacement: slack that a step starts with, at most
 constexpr double kRadiusSlack = 0.05;   // of the mean radius, added to it
-constexpr double kGrowth = 1.5;         // of a deviation from the expected displacement: slack after it
+constexpr double kGrowth = 0.25;        // of a deviation from the expected displacements: slack beyond it
 constexpr double kCaughtAgain = 0.25;   // of the radii: distance at which a pair in contact is caught again
 constexpr double kCaughtDeep = 0.5;     // of its distance, where it starts nearer than that
 constexpr double kTilt = 0.01;          // sine by which a normal may lean over a neighbouring face or edge
@@ -202,23 +202,27 @@ std::span<const Vec3> Detector::on_vertices(std::span<const Vec3> v) {
   return v_all_;
 }
 
-// Displacements that the candidates hold for: `expected_` of each vertex, give or take `slack_`. Where a vertex moves
-// otherwise with v, its slack grows, and candidates are added.
+// The candidates hold for displacements within `expected_` of each vertex. Where one moves otherwise with v, that range
+// grows, and candidates are added.
 void Detector::follow(std::span<const Vec3> v) {
   if (broad_phases_ == 0) {
     expect(v);
     broad_phase();
     return;
   }
-  grown_.assign(slack_.size(), 0);
-  const std::size_t chunks = (slack_.size() + kVerticesPerChunk - 1) / kVerticesPerChunk;
+  grown_.assign(expected_.size(), 0);
+  const std::size_t chunks = (expected_.size() + kVerticesPerChunk - 1) / kVerticesPerChunk;
   std::vector<std::uint8_t> any(chunks, 0);
   tbb::parallel_for(std::size_t{0}, chunks, [&](std::size_t chunk) {
-    const std::size_t end = std::min(slack_.size(), (chunk + 1) * kVerticesPerChunk);
+    const std::size_t end = std::min(expected_.size(), (chunk + 1) * kVerticesPerChunk);
     for (std::size_t j = chunk * kVerticesPerChunk; j < end; ++j) {
-      const double off = (dt_ * v[j] - expected_[j]).norm();
-      if (off <= slack_[j]) continue;
-      slack_[j] = kGrowth * off;
+      const Vec3 moved = dt_ * v[j];
+      if (expected_[j].contains(moved)) continue;
+      const Vec3 within = moved.cwiseMax(expected_[j].lo).cwiseMin(expected_[j].hi);
+      Box range;
+      range.merge(moved);
+      range.inflate(slack_ + kGrowth * (moved - within).norm());
+      expected_[j].merge(range);
       grown_[j] = any[chunk] = 1;
     }
   });
@@ -228,22 +232,27 @@ void Detector::follow(std::span<const Vec3> v) {
 // The slack is what iterates were off by in the last step, typically, and some of the radius: too little costs
 // extensions, too much candidates.
 void Detector::expect(std::span<const Vec3> v) {
-  expected_.resize(v.size());
   double sum2 = 0;
   largest_ = 0;
   for (std::size_t j = 0; j < v.size(); ++j) {
-    expected_[j] = dt_ * v[j];
-    sum2 += expected_[j].squaredNorm();
-    largest_ = std::max({largest_, x_[j].cwiseAbs().maxCoeff(), expected_[j].cwiseAbs().maxCoeff()});
+    sum2 += (dt_ * v[j]).squaredNorm();
+    largest_ = std::max({largest_, x_[j].cwiseAbs().maxCoeff(), dt_ * v[j].cwiseAbs().maxCoeff()});
   }
   const double rms = std::sqrt(sum2 / static_cast<double>(std::max<std::size_t>(1, v.size())));
-  slack_.assign(v.size(), std::min(kTypicalSlack * rms, last_deviation_) + kRadiusSlack * mean_radius_);
+  slack_ = std::min(kTypicalSlack * rms, last_deviation_) + kRadiusSlack * mean_radius_;
+  expected_.assign(v.size(), Box{});
+  first_.resize(v.size());
+  for (std::size_t j = 0; j < v.size(); ++j) {
+    first_[j] = dt_ * v[j];
+    expected_[j].merge(first_[j]);
+    expected_[j].inflate(slack_);
+  }
 }
 
 // Remembers by how much the step's end differs from what was expected.
 void Detector::learn_slack(std::span<const Vec3> v) {
   double sum2 = 0;
-  for (std::size_t j = 0; j < v.size(); ++j) sum2 += (dt_ * v[j] - expected_[j]).squaredNorm();
+  for (std::size_t j = 0; j < v.size(); ++j) sum2 += (dt_ * v[j] - first_[j]).squaredNorm();
   last_deviation_ = std::sqrt(sum2 / static_cast<double>(std::max<std::size_t>(1, v.size())));
 }
 
@@ -252,8 +261,7 @@ MovingBox Detector::box_of(std::initializer_list<int> vertices, double radius) c
   Box start, sweep;
   for (const int j : vertices) {
     start.merge(x_[j]);
-    sweep.merge(Vec3(expected_[j].array() - slack_[j]));
-    sweep.merge(Vec3(expected_[j].array() + slack_[j]));
+    sweep.merge(expected_[j]);
   }
   start.inflate(0.5 * reach(2 * radius) * (1 + 1e-6) + 1e-6 * largest_);
   return {start, sweep};
@@ -638,11 +646,18 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v_nodes) {
     if (distance - approach > (known > 0 ? caught_again(radii, distance) : radii)) return;
     std::array<Vec3, 4> x_t0, x_t1;
     motion_of(node, x_t0, x_t1);
-    const double separation = known > 0 ? caught_again(radii, geometry(x_t0).distance) : radii;
-    const auto when = impact(x_t0, x_t1, separation);
+    const double near = caught_again(radii, geometry(x_t0).distance);
+    auto when = impact(x_t0, x_t1, known > 0 ? near : radii);
     if (!when) return;
-    const PairGeometry g = geometry(mix(x_t0, x_t1, *when));
-    if (!movable(node, g.b) || !owns(g, [&](int j) -> Vec3 { return x_[j] + *when * dt_ * v[j]; })) return;
+    PairGeometry g = geometry(mix(x_t0, x_t1, *when));
+    if (!owns(g, [&](int j) -> Vec3 { return x_[j] + *when * dt_ * v[j]; })) {
+      // The feature that owns the contact should hold the pair apart. In a sharp crease it may not touch in time; then
+      // the pair that is about to pass through is stopped itself.
+      if (known == 0) when = impact(x_t0, x_t1, near);
+      if (!when) return;
+      g = geometry(mix(x_t0, x_t1, *when));
+    }
+    if (!movable(node, g.b)) return;
     found.push_back(pair_contact(ContactKey::make(kind, pair.first, pair.second, known), node, g.b, g.n, radii, mu));
     ++known;
   };

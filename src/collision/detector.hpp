@@ -129,13 +129,14 @@ class Detector {
   std::vector<Vec3> x_;              // of all vertices, at the start of the step
   std::vector<std::uint8_t> fixed_;  // a vertex; of the skin: it hangs on fixed nodes alone
   std::vector<Vec3> v_all_;          // where there is a skin
-  std::vector<Vec3> expected_;       // displacement of each vertex that the candidates hold for, m
-  std::vector<double> slack_;        // give or take this, m
+  std::vector<Box> expected_;        // displacements of each vertex that the candidates hold for, m
+  std::vector<Vec3> first_;          // displacements of the first pass, m
+  double slack_ = 0;                 // about them, m
   double last_deviation_ = std::numeric_limits<double>::infinity();
   double largest_ = 0;  // coordinate or displacement
   std::vector<MovingBox> edge_boxes_, point_boxes_, triangle_boxes_;
   Bvh edge_tree_, triangle_tree_, point_tree_;
-  std::vector<std::uint8_t> grown_;  // vertices whose slack the last pass grew
+  std::vector<std::uint8_t> grown_;  // vertices whose range the last pass grew
   std::vector<std::pair<int, int>> edge_pairs_, point_pairs_;
   std::vector<std::uint8_t> edge_known_, point_known_;                    // contacts that a candidate has
   std::vector<std::vector<ColliderStart>> collider_start_;                // of analytic colliders, a vertex

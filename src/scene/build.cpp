@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "geometry/mesh_io.hpp"
 #include "scene/schema.hpp"
 
 namespace stiction::scene {
@@ -23,20 +25,31 @@ void check_options(const Build& build) {
     build.at.fail(build.at.has("render.eye") ? "render.eye" : "render.target", "eye and target coincide");
 }
 
+/// The bodies that a name stands for: itself, or the copies made by one table.
+std::vector<std::string> bodies_named(const Build& build, const std::string& name) {
+  const auto copies = build.copies.find(name);
+  return copies == build.copies.end() ? std::vector<std::string>{name} : copies->second;
+}
+
 void build_friction_pairs(Build& build) {
   std::vector<std::string_view> known(build.names.begin(), build.names.end());
+  for (const auto& [name, bodies] : build.copies) known.push_back(name);
   std::set<std::pair<std::string, std::string>> seen;
   for (std::size_t i = 0; i < build.document.friction_pairs.size(); ++i) {
     const FrictionPair& pair = build.document.friction_pairs[i];
     const std::string path = fmt::format("friction.{}", i);
     for (const auto& [key, name] : {std::pair{"a", &pair.a}, std::pair{"b", &pair.b}}) {
-      if (build.names.contains(*name)) continue;
+      if (std::find(known.begin(), known.end(), *name) != known.end()) continue;
       build.at.fail(fmt::format("{}.{}", path, key),
                     fmt::format("there is no body '{}'{}", *name, did_you_mean(*name, known)));
     }
-    if (!seen.insert(std::minmax(pair.a, pair.b)).second)
-      build.at.fail(path, fmt::format("the pair '{}', '{}' is given twice", pair.a, pair.b));
-    build.scene.friction_pairs.push_back(pair);
+    for (const std::string& a : bodies_named(build, pair.a))
+      for (const std::string& b : bodies_named(build, pair.b)) {
+        if (pair.a == pair.b && b < a) continue;
+        if (!seen.insert(std::minmax(a, b)).second)
+          build.at.fail(path, fmt::format("the pair '{}', '{}' is given twice", a, b));
+        build.scene.friction_pairs.push_back({a, b, pair.friction});
+      }
   }
 }
 
@@ -58,6 +71,29 @@ const Collider& Build::find_collider(const std::string& name, const std::string&
   at.fail(path, fmt::format("there is no collider '{}'{}", name, did_you_mean(name, known)));
 }
 
+std::string Table::resolve(std::string_view name, const std::string& file) const {
+  if (file.empty()) fail(name, "names no file");
+  if (!build.limits.read_files) fail(name, fmt::format("'{}' may not be read here", file));
+  const std::filesystem::path file_path(file);
+  return file_path.is_absolute() ? file : (std::filesystem::path(build.limits.folder) / file_path).string();
+}
+
+TriangleMesh Table::read_triangles(std::string_view name, const std::string& file) const {
+  const std::string resolved = resolve(name, file);
+  try {
+    TriangleMesh mesh = read_obj(resolved);
+    if (mesh.triangles.empty()) fail(name, fmt::format("'{}' has no triangles", file));
+    return mesh;
+  } catch (const MeshError& error) {
+    fail(name, error.what());
+  }
+}
+
+void Table::check_holder(std::string_view name, const std::string& collider, std::string_view what) const {
+  if (!build.find_collider(collider, key(name)).mesh_sequence.empty())
+    fail(name, fmt::format("'{}' is a sequence of meshes, which cannot hold {}", collider, what));
+}
+
 Scene build_scene(const Document& document, const Locations& at, const Limits& limits) {
   Build build{document, at, limits};
   build.scene.name = document.name;
@@ -67,10 +103,16 @@ Scene build_scene(const Document& document, const Locations& at, const Limits& l
   build.scene.contact = document.contact;
   build.scene.render = document.render;
   check_options(build);
+  check_sizes(build);
   build_colliders(build);
+  build_meshes(build);
   build_strands(build);
-  if (build.scene.rods.empty() && build.scene.chains.empty())
-    at.fail("groom", "the scene has no body; add a [[groom]], [[rod]], [[chain]] or [[bundle]]");
+  const Scene& s = build.scene;
+  if (s.rods.empty() && s.chains.empty() && s.shells.empty() && s.solids.empty() && s.frames.empty())
+    at.fail("groom",
+            "the scene has no body; add a [[groom]], [[rod]], [[chain]], [[bundle]], [[shell]], [[solid]] or "
+            "[[frames]]");
+  build_attachments(build);
   build_friction_pairs(build);
   return std::move(build.scene);
 }

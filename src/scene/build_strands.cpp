@@ -1,27 +1,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 
+#include "geometry/tet_mesh.hpp"
 #include "scene/build.hpp"
+#include "scene/scatter.hpp"
+#include "scene/schema.hpp"
 
 namespace stiction::scene {
 namespace {
 
 /// One body of strands under construction; `path` is that of its table.
-struct StrandsBuild {
-  Build& build;
+struct StrandsBuild : Table {
   const StrandsEntry& entry;
-  std::string path;
   Rods rods;
 
   StrandsBuild(Build& b, const StrandsEntry& e, const std::string& kind, std::size_t index)
-      : build(b), entry(e), path(fmt::format("{}.{}", kind, index)), rods(e.rods) {
+      : Table{b, fmt::format("{}.{}", kind, index)}, entry(e), rods(e.rods) {
     build.claim_name(rods.name, kind, index);
   }
-
-  std::string key(std::string_view name) const { return fmt::format("{}.{}", path, name); }
-  bool given(std::string_view name) const { return build.at.has(key(name)); }
-  [[noreturn]] void fail(std::string_view name, std::string_view problem) const { build.at.fail(key(name), problem); }
 };
 
 /// A chain's ends, forces and material, taken from the rods that carry it.
@@ -57,8 +56,7 @@ void check_attachment(const StrandsBuild& b, End end, const std::string& collide
                       const char* attach_key) {
   if (collider.empty()) return;
   if (end == End::free) b.fail(attach_key, fmt::format("'{}' holds nothing, {} is free", collider, end_key));
-  if (!b.build.find_collider(collider, b.key(attach_key)).mesh_sequence.empty())
-    b.fail(attach_key, fmt::format("'{}' is a sequence of meshes, which cannot hold strands", collider));
+  b.check_holder(attach_key, collider, "strands");
 }
 
 /// Degenerate strands; `centreline` is the key to blame.
@@ -138,6 +136,7 @@ GroomDomain domain_on(ColliderShape shape, GroomDomainChoice choice) {
     case GroomDomainChoice::hemisphere:
       return GroomDomain::hemisphere;
     case GroomDomainChoice::patch:
+    case GroomDomainChoice::surface:  // grown by grow_on_surface
       break;
   }
   return GroomDomain::patch;
@@ -161,6 +160,138 @@ void choose_domain(const StrandsBuild& b, const GroomEntry& entry, const Collide
   groom.domain_radius = collider->radius;
 }
 
+/// The surface that a groom grows on, in the world at time zero.
+struct GroomSurface {
+  TriangleMesh mesh;     // m
+  double thickness = 0;  // between the mesh and what touches, m
+  bool is_soft = false;
+  const Collider* collider = nullptr;
+};
+
+GroomSurface surface_of(const Collider& collider) {
+  GroomSurface surface{collider.mesh, collider.thickness, false, &collider};
+  const Pose moved = collider.motion.at(0);
+  for (Vec3& x : surface.mesh.vertices) x = moved.apply(collider.placement.apply(x));
+  return surface;
+}
+
+/// The soft body or the collider with a mesh that the groom is on, if it is on one.
+std::optional<GroomSurface> find_surface(const StrandsBuild& b, const std::string& on) {
+  const Scene& scene = b.build.scene;
+  if (on.empty()) return std::nullopt;
+  for (const Shell& shell : scene.shells)
+    if (shell.name == on) return GroomSurface{shell.mesh, 0.5 * shell.thickness, true};
+  for (const Solid& solid : scene.solids)
+    if (solid.name == on)
+      return GroomSurface{solid.surface.triangles.empty() ? boundary_surface(solid.mesh) : solid.surface,
+                          solid.contact_radius, true};
+  for (const Frames& frames : scene.frames)
+    if (frames.name == on) return GroomSurface{frames.surface, frames.contact_radius, true};
+  const auto collider =
+      std::find_if(scene.colliders.begin(), scene.colliders.end(), [&](const Collider& c) { return c.name == on; });
+  if (collider == scene.colliders.end()) {
+    std::vector<std::string_view> known;
+    for (const Collider& c : scene.colliders) known.push_back(c.name);
+    for (const Shell& body : scene.shells) known.push_back(body.name);
+    for (const Solid& body : scene.solids) known.push_back(body.name);
+    for (const Frames& body : scene.frames) known.push_back(body.name);
+    b.fail("on",
+           fmt::format("there is no collider '{}'{} (nor a shell, solid or frames)", on, did_you_mean(on, known)));
+  }
+  if (collider->shape != ColliderShape::mesh) return std::nullopt;
+  return surface_of(*collider);
+}
+
+/// Whether a point of the world at time zero lies in the region of the groom.
+std::function<bool(const Vec3&)> region_of(const StrandsBuild& b, const GroomEntry& entry,
+                                           const GroomSurface& surface) {
+  if ((entry.region_min.array() >= entry.region_max.array()).any())
+    b.fail(b.given("region_max") ? "region_max" : "region_min", "region_max must be > region_min along each axis");
+  std::optional<HeadPlace> head;
+  if (entry.region == GroomRegion::scalp) {
+    const auto found = b.build.heads.find(entry.on);
+    if (found == b.build.heads.end())
+      b.fail("region", fmt::format("'{}' has no scalp, only a procedural head or character has", entry.on));
+    head = found->second;
+  }
+  if (!head && !b.given("region_min") && !b.given("region_max")) return {};
+  Pose local;  // of the collider at time zero
+  if (surface.collider) {
+    const Pose moved = surface.collider->motion.at(0), placed = surface.collider->placement;
+    local = {moved.rotation * placed.rotation, moved.apply(placed.position)};
+  }
+  return [lo = entry.region_min, hi = entry.region_max, head, local](const Vec3& x) {
+    const bool in_box = (x.array() >= lo.array()).all() && (x.array() <= hi.array()).all();
+    return in_box && (!head || on_scalp(local.rotation.conjugate() * (x - local.position), *head));
+  };
+}
+
+/// Turned from the normal towards `direction`, but no further than 80 degrees.
+Vec3 leaning(const GroomRoot& root, double lean, const Vec3& direction) {
+  constexpr double least = 0.17;  // cosine of the angle to the normal
+  const Vec3 mixed = (1 - lean) * root.direction + lean * direction;
+  const Vec3 along = mixed - mixed.dot(root.normal) * root.normal;
+  const double up = mixed.dot(root.normal);
+  if (up > least * mixed.norm()) return mixed.normalized();
+  if (along.norm() < 1e-9) return root.direction;
+  return std::sqrt(1 - least * least) * along.normalized() + least * root.normal;
+}
+
+/// What the table gives that a groom on a mesh, or one that is not, does not look at.
+void check_unused(const StrandsBuild& b, std::initializer_list<const char*> keys, std::string_view where) {
+  for (const char* key : keys)
+    if (b.given(key)) b.fail(key, fmt::format("has no effect {}", where));
+}
+
+void check_root_attach(const StrandsBuild& b, const std::string& on) {
+  if (b.given("root_attach")) b.fail("root_attach", fmt::format("the groom is attached to '{}', which it is on", on));
+}
+
+void grow_on_surface(StrandsBuild& b, const GroomEntry& entry, const GroomOptions& groom, const GroomSurface& surface) {
+  check_unused(b, {"position", "rotation", "patch_size", "root_jitter"}, "where roots are spread over a mesh");
+  if (!surface.is_soft) check_unused(b, {"root_stiffness", "root_damping"}, "on a collider");
+  if (surface.is_soft) check_unused(b, {"root", "root_attach"}, "on a soft body: roots are tied to it");
+  if (entry.lean > 0 && entry.lean_direction.norm() < 1e-9) b.fail("lean_direction", "has no length");
+
+  std::vector<GroomRoot> roots = scatter_roots(surface.mesh, groom.strands, groom.seed, region_of(b, entry, surface));
+  if (static_cast<int>(roots.size()) < groom.strands)
+    b.fail(b.given("region_min") || b.given("region_max") ? "region_min"
+           : b.given("region")                            ? "region"
+                                                          : "on",
+           fmt::format("holds too little of the surface of '{}' for {} strands", entry.on, groom.strands));
+  for (GroomRoot& root : roots) {
+    root.surface += surface.thickness * root.normal;
+    if (entry.lean > 0) root.direction = leaning(root, entry.lean, entry.lean_direction.normalized());
+  }
+  b.rods.strands = make_groom(groom, roots, &surface.mesh);
+  if (surface.is_soft) {
+    b.rods.root = End::free;
+    b.build.scene.attachments.push_back({b.rods.name, entry.on, true, {}, entry.root_stiffness, entry.root_damping});
+  } else if (surface.collider->mesh_sequence.empty()) {
+    check_root_attach(b, entry.on);
+    if (b.rods.root != End::free) b.rods.root_attach = entry.on;
+  } else if (b.rods.root != End::free && !b.given("root_attach")) {
+    b.fail("on", fmt::format("'{}' is a sequence of meshes, which cannot hold strands; name a collider that moves with "
+                             "it in root_attach (see follow_head_of)",
+                             entry.on));
+  }
+}
+
+void grow_on_domain(StrandsBuild& b, const GroomEntry& entry, GroomOptions groom) {
+  check_unused(b, {"region", "region_min", "region_max", "lean", "lean_direction", "root_stiffness", "root_damping"},
+               "but on a mesh");
+  const Collider* collider = entry.on.empty() ? nullptr : &b.build.find_collider(entry.on, b.key("on"));
+  choose_domain(b, entry, collider, groom);
+  b.rods.strands = make_groom(groom);
+  place(b.rods.strands, placement(entry.position, entry.rotation));
+  if (!collider) return;
+  check_root_attach(b, entry.on);
+  place(b.rods.strands, {Quat::Identity(), domain_origin(*collider)});
+  place(b.rods.strands, collider->placement);
+  place(b.rods.strands, collider->motion.at(0));
+  if (b.rods.root != End::free) b.rods.root_attach = entry.on;
+}
+
 void build_groom(Build& build, std::size_t index) {
   const GroomEntry& entry = build.document.grooms[index];
   StrandsBuild b(build, entry, "groom", index);
@@ -170,18 +301,16 @@ void build_groom(Build& build, std::size_t index) {
     b.fail("elements_jitter",
            fmt::format("is {}, must be <= elements - 2 = {}", groom.elements_jitter, groom.elements - 2));
 
-  const Collider* collider = entry.on.empty() ? nullptr : &build.find_collider(entry.on, b.key("on"));
-  choose_domain(b, entry, collider, groom);
-  b.rods.strands = make_groom(groom);
-  place(b.rods.strands, placement(entry.position, entry.rotation));
-  if (collider) {
-    if (b.given("root_attach"))
-      b.fail("root_attach", fmt::format("the groom is attached to '{}', which it is on", entry.on));
-    place(b.rods.strands, {Quat::Identity(), domain_origin(*collider)});
-    place(b.rods.strands, collider->placement);
-    place(b.rods.strands, collider->motion.at(0));
-    if (b.rods.root != End::free) b.rods.root_attach = entry.on;
-  }
+  const std::optional<GroomSurface> surface = find_surface(b, entry.on);
+  const bool by_surface = surface && (entry.domain == GroomDomainChoice::automatic || surface->is_soft ||
+                                      entry.domain == GroomDomainChoice::surface);
+  if (entry.domain == GroomDomainChoice::surface && !surface) b.fail("domain", "needs a mesh or soft body to grow on");
+  if (by_surface && entry.domain != GroomDomainChoice::automatic && entry.domain != GroomDomainChoice::surface)
+    b.fail("domain", fmt::format("does not lie on the surface of '{}'", entry.on));
+  if (by_surface)
+    grow_on_surface(b, entry, groom, *surface);
+  else
+    grow_on_domain(b, entry, groom);
   finish(b, "length");
   build.scene.rods.push_back(std::move(b.rods));
 }
@@ -252,37 +381,10 @@ void build_bundle(Build& build, std::size_t index) {
     build.scene.rods.push_back(std::move(b.rods));
 }
 
-/// Fails where all strands together have too many nodes, before any is made.
-void check_node_count(const Build& build) {
-  const Document& d = build.document;
-  std::int64_t nodes = 0;
-  const auto count = [&](const char* kind, std::size_t index, const char* key, std::int64_t more) {
-    nodes += more;
-    if (nodes > build.limits.nodes)
-      build.at.fail(fmt::format("{}.{}.{}", kind, index, key),
-                    fmt::format("brings the scene to {} nodes, must be <= {}", nodes, build.limits.nodes));
-  };
-  const auto count_single = [&](const char* kind, std::size_t index, const RodEntry& entry) {
-    const bool by_nodes = !entry.nodes.empty();
-    count(kind, index, by_nodes ? "nodes" : "elements",
-          by_nodes ? static_cast<std::int64_t>(entry.nodes.size()) : entry.elements + 1);
-  };
-  for (std::size_t i = 0; i < d.grooms.size(); ++i) {
-    const GroomOptions& groom = d.grooms[i].groom;
-    count("groom", i, "strands",
-          static_cast<std::int64_t>(groom.strands) * (groom.elements + groom.elements_jitter + 1));
-  }
-  for (std::size_t i = 0; i < d.rods.size(); ++i) count_single("rod", i, d.rods[i]);
-  for (std::size_t i = 0; i < d.bundles.size(); ++i)
-    count("bundle", i, "count", static_cast<std::int64_t>(d.bundles[i].bundle.count) * d.bundles[i].bundle.nodes);
-  for (std::size_t i = 0; i < d.chains.size(); ++i) count_single("chain", i, d.chains[i]);
-}
-
 }  // namespace
 
 void build_strands(Build& build) {
   const Document& d = build.document;
-  check_node_count(build);
   for (std::size_t i = 0; i < d.grooms.size(); ++i) build_groom(build, i);
   for (std::size_t i = 0; i < d.rods.size(); ++i) build.scene.rods.push_back(build_single(build, d.rods[i], "rod", i));
   for (std::size_t i = 0; i < d.bundles.size(); ++i) build_bundle(build, i);

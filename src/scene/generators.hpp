@@ -50,8 +50,20 @@ struct GroomOptions {
 
 /// Strands that leave the domain along its normal: node 0 lies on the surface plus the strand's radius, the first edge
 /// is straight, and the curl grows smoothly from nothing. All edges of a strand are equally long. Where strands would
-/// start in touch, their random phases are drawn again a few times (in grooms of up to a million elements).
+/// start in touch, their random phases are drawn again a few times (in grooms of up to three million elements).
 std::vector<Strand> make_groom(const GroomOptions& options);
+
+/// Where a strand leaves a surface.
+struct GroomRoot {
+  Vec3 surface;    ///< a point of the surface, m
+  Vec3 normal;     ///< outward; node 0 lies a radius along it
+  Vec3 direction;  ///< of the first edge
+};
+
+/// The same from given roots, whatever the domain and the number of strands in `options`. A strand that would pierce
+/// `body` is drawn again, and shortened where that does not help.
+std::vector<Strand> make_groom(const GroomOptions& options, const std::vector<GroomRoot>& roots,
+                               const TriangleMesh* body = nullptr);
 
 struct BundleOptions {
   int count = 100;

@@ -115,6 +115,24 @@ class Reader {
     *target = numbers<3>(node, field, path);
   }
 
+  void read(const toml::node& node, const Field& field, const Scale& target, const std::string& path) {
+    if (node.is_array())
+      *target.value = numbers<3>(node, field, path);
+    else
+      target.value->setConstant(number(node, field, path));
+  }
+
+  void read(const toml::node& node, const Field& field, Eigen::Vector3i* target, const std::string& path) {
+    const toml::array* array = node.as_array();
+    if (!array || array->size() != 3) fail_type(node, "a list of 3 integers", path);
+    for (int i = 0; i < 3; ++i) read(*array->get(static_cast<std::size_t>(i)), field, &(*target)[i], path);
+  }
+
+  void read(const toml::node& node, const Field& field, std::vector<int>* target, const std::string& path) {
+    for (const toml::node& element : list(node, "a list of integers", path))
+      read(element, field, &target->emplace_back(), path);
+  }
+
   void read(const toml::node& node, const Field&, std::string* target, const std::string& path) {
     *target = string(node, path);
   }

@@ -60,6 +60,9 @@ const Section& solver_section() {
           .add("gauss_seidel_iterations", "", within(1, 1000), "Contact sweeps an ADMM iteration, N_GS.",
                [](S& s) { return &s.gauss_seidel_iterations; })
           .add("tolerance", "m", within(0, 1), "Residual at which ADMM stops, ε∞.", [](S& s) { return &s.tolerance; })
+          .add("linear_tolerance", "", within(1e-12, 1),
+               "Tolerance of iterative linear solves, as a fraction of δ∞, τ_LS (D20 6.2.5).",
+               [](S& s) { return &s.linear_tolerance; })
           .add("ccd_interval", "", within(1, 100000),
                "ADMM iterations between two continuous collision detections (D20 6.2.3).",
                [](S& s) { return &s.ccd_interval; })
@@ -174,6 +177,10 @@ const Section& root_section() {
           .add("rod", "", [](D& d) { return table_list(d.rods, rod_section()); })
           .add("bundle", "", [](D& d) { return table_list(d.bundles, bundle_section()); })
           .add("chain", "", [](D& d) { return table_list(d.chains, chain_section()); })
+          .add("shell", "", [](D& d) { return table_list(d.shells, shell_section()); })
+          .add("solid", "", [](D& d) { return table_list(d.solids, solid_section()); })
+          .add("frames", "", [](D& d) { return table_list(d.frames, frames_section()); })
+          .add("attachment", "", [](D& d) { return table_list(d.attachments, attachment_section()); })
           .add("friction", "", [](D& d) { return table_list(d.friction_pairs, friction_section()); })
           .build();
   return section;

@@ -49,9 +49,15 @@ TableList table_list(std::vector<Record>& records, const Section& section) {
   return {&section, [&records]() -> void* { return &records.emplace_back(); }};
 }
 
+/// A vector that may be given as one number for all its components.
+struct Scale {
+  Vec3* value;
+};
+
 /// Where a field's value lives. The alternative is the field's type. A list of strings may be given as one string.
-using Slot = std::variant<bool*, int*, double*, Eigen::Vector2d*, Vec3*, std::string*, Choice, std::vector<VectorKey>*,
-                          std::vector<Vec3>*, std::vector<std::string>*, SubTable, TableList>;
+using Slot = std::variant<bool*, int*, double*, Eigen::Vector2d*, Vec3*, Scale, Eigen::Vector3i*, std::string*, Choice,
+                          std::vector<int>*, std::vector<VectorKey>*, std::vector<Vec3>*, std::vector<std::string>*,
+                          SubTable, TableList>;
 
 /// Bounds on a number, or on each component of a vector.
 struct Range {
@@ -142,6 +148,10 @@ const Section& groom_section();
 const Section& rod_section();
 const Section& bundle_section();
 const Section& chain_section();
+const Section& shell_section();
+const Section& solid_section();
+const Section& frames_section();
+const Section& attachment_section();
 const Section& friction_section();
 
 /// A field's type in words, e.g. "list of [t, x, y, z]".

@@ -11,13 +11,14 @@ namespace {
 // In the order of the enumerations they name.
 constexpr std::array<std::string_view, 7> shape_names{"locator",  "plane", "sphere", "capsule",
                                                       "cylinder", "box",   "mesh"};
-constexpr std::array<std::string_view, 7> procedural_names{"none", "sphere", "capsule", "cylinder",
-                                                           "box",  "torus",  "plate"};
+constexpr std::array<std::string_view, 12> procedural_names{
+    "none", "sphere", "capsule", "cylinder", "box", "torus", "plate", "cone", "bowl", "rabbit", "head", "character"};
 constexpr std::array<std::string_view, 3> end_names{"free", "pinned", "clamped"};
 constexpr std::span<const std::string_view> chain_end_names{end_names.data(), 2};
 constexpr std::array<std::string_view, 2> twist_names{"dynamic", "quasistatic"};
 constexpr std::array<std::string_view, 4> style_names{"straight", "wavy", "curly", "frizzy"};
-constexpr std::array<std::string_view, 4> domain_names{"auto", "sphere", "hemisphere", "patch"};
+constexpr std::array<std::string_view, 5> domain_names{"auto", "sphere", "hemisphere", "patch", "surface"};
+constexpr std::array<std::string_view, 2> region_names{"all", "scalp"};
 constexpr std::array<std::string_view, 5> rod_shape_names{"straight", "arc", "ring", "helix", "trefoil"};
 constexpr std::array<std::string_view, 2> rest_names{"same", "straight"};
 constexpr std::array<std::string_view, 2> model_names{"chain", "rod"};
@@ -169,10 +170,22 @@ const Section& collider_section() {
           .only_where("procedural", {"torus"})
           .add("rim_height", "m", within(0, large), "Rise of a plate's rim.", [](C& c) { return &c.rim_height; })
           .only_where("procedural", {"plate"})
-          .add("wall", "m", positive(large), "Thickness of a plate.", [](C& c) { return &c.wall; })
-          .only_where("procedural", {"plate"})
+          .add("wall", "m", positive(large), "Thickness of a plate or bowl.", [](C& c) { return &c.wall; })
+          .only_where("procedural", {"plate", "bowl"})
           .add("segments", "", within(3, 512), "Sectors around a procedural mesh.", [](C& c) { return &c.segments; })
-          .only_where("procedural", {"sphere", "capsule", "cylinder", "torus", "plate"})
+          .only_where("procedural", {"sphere", "capsule", "cylinder", "torus", "plate", "cone", "bowl"})
+          .add("height", "m", within(1e-3, large),
+               "Height of a rabbit to the tips of its ears; of a head from chin to crown. A character is 1.72 m tall.",
+               [](C& c) { return &c.height; })
+          .only_where("procedural", {"rabbit", "head"})
+          .add("faces", "", within(100, 2000000), "Triangles of a rabbit, head or character.",
+               [](C& c) { return &c.faces; })
+          .only_where("procedural", {"rabbit", "head", "character"})
+          .add("run", "Whether the character runs in place, from rest, for the whole duration.",
+               [](C& c) { return &c.run; })
+          .only_where("procedural", {"character"})
+          .add("follow_head_of", "A running character whose head carries this collider, placed as at time zero.",
+               [](C& c) { return &c.follow_head_of; })
           .add("sequence", "OBJ files of an animated mesh: a list, or one pattern such as `body.%04d.obj`.",
                [](C& c) { return &c.sequence; })
           .only_where("shape", {"mesh"})
@@ -182,7 +195,9 @@ const Section& collider_section() {
           .add("sequence_count", "", within(0, 1e6), "Files of a pattern; 0: up to the first that is missing.",
                [](C& c) { return &c.sequence_count; })
           .only_where("shape", {"mesh"})
-          .add("sequence_fps", "1/s", positive(1e5), "Files a second.", [](C& c) { return &c.collider.sequence_fps; })
+          .add("sequence_fps", "1/s", positive(1e5),
+               "Files a second; of a run, samples a second (one a step if not given).",
+               [](C& c) { return &c.collider.sequence_fps; })
           .only_where("shape", {"mesh"})
           .add("thickness", "m", within(0, 10), "Added to the surface of a mesh.",
                [](C& c) { return &c.collider.thickness; })
@@ -204,10 +219,32 @@ const Section& collider_section() {
 const Section& groom_section() {
   using G = GroomEntry;
   static const Section section = [] {
-    SectionBuilder<G> s("[[groom]]", "Hair grown on a collider or a patch. On a collider, roots are attached to it.");
-    s.add("on", "Collider to grow on; empty: the world.", [](G& g) { return &g.on; })
-        .add("domain", "Where roots lie; auto: the upper (+z) half of a sphere or capsule, a patch elsewhere.",
+    SectionBuilder<G> s("[[groom]]",
+                        "Hair grown on a collider, a soft body or a patch. Roots are attached to the collider; to a "
+                        "soft body they are tied by springs.");
+    s.add("on", "Collider, shell, solid or frames to grow on; empty: the world.", [](G& g) { return &g.on; })
+        .add("domain",
+             "Where roots lie; auto: all over a mesh, the upper (+z) half of a sphere or capsule, a patch elsewhere.",
              [](G& g) { return choice(g.domain, domain_names); })
+        .add("region", "Part of a mesh where roots lie; the scalp is that of a head or character.",
+             [](G& g) { return choice(g.region, region_names); })
+        .only_where("domain", {"auto", "surface"})
+        .add("region_min", "m", magnitude(far), "Roots on a mesh lie in the box from here, at time zero,",
+             [](G& g) { return &g.region_min; })
+        .only_where("domain", {"auto", "surface"})
+        .add("region_max", "m", magnitude(far), "to here, in world coordinates.", [](G& g) { return &g.region_max; })
+        .only_where("domain", {"auto", "surface"})
+        .add("lean", "", within(0, 1), "How far strands on a mesh turn from the normal to `lean_direction`.",
+             [](G& g) { return &g.lean; })
+        .only_where("domain", {"auto", "surface"})
+        .add("lean_direction", "", magnitude(far), "The direction, in world coordinates at time zero.",
+             [](G& g) { return &g.lean_direction; })
+        .only_where("domain", {"auto", "surface"})
+        .add("root_stiffness", "N/m", positive(1e9), "Of the springs that tie a root to a soft body.",
+             [](G& g) { return &g.root_stiffness; })
+        .only_where("domain", {"auto", "surface"})
+        .add("root_damping", "s", within(0, 100), "Damping of these springs, ξ.", [](G& g) { return &g.root_damping; })
+        .only_where("domain", {"auto", "surface"})
         .add("domain_radius", "m", positive(large), "Radius of the domain, where it is not on a sphere.",
              [](G& g) { return &g.groom.domain_radius; })
         .only_where("domain", {"sphere", "hemisphere"})

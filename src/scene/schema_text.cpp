@@ -94,8 +94,10 @@ std::string type_name(const Slot& slot) {
   return std::visit(
       Overloaded{[](bool*) { return "true or false"; }, [](int*) { return "integer"; },
                  [](double*) { return "number"; }, [](Eigen::Vector2d*) { return "[x, y]"; },
-                 [](Vec3*) { return "[x, y, z]"; }, [](std::string*) { return "string"; },
-                 [](const Choice&) { return "string"; }, [](std::vector<VectorKey>*) { return "list of [t, x, y, z]"; },
+                 [](Vec3*) { return "[x, y, z]"; }, [](const Scale&) { return "number or [x, y, z]"; },
+                 [](Eigen::Vector3i*) { return "[i, j, k]"; }, [](std::string*) { return "string"; },
+                 [](const Choice&) { return "string"; }, [](std::vector<int>*) { return "list of integers"; },
+                 [](std::vector<VectorKey>*) { return "list of [t, x, y, z]"; },
                  [](std::vector<Vec3>*) { return "list of [x, y, z]"; },
                  [](std::vector<std::string>*) { return "string or list of strings"; },
                  [](const SubTable&) { return "table"; }, [](const TableList&) { return "list of tables"; }},
@@ -107,7 +109,8 @@ std::string value_text(const Slot& slot) {
   return std::visit(
       Overloaded{[](bool* b) { return fmt::format("{}", *b); }, [](int* i) { return fmt::format("{}", *i); },
                  [](double* d) { return fmt::format("{}", *d); }, [](Eigen::Vector2d* v) { return vector_text(*v); },
-                 [](Vec3* v) { return vector_text(*v); }, [&](std::string* s) { return quoted(*s); },
+                 [](Vec3* v) { return vector_text(*v); }, [](const Scale& s) { return vector_text(*s.value); },
+                 [](Eigen::Vector3i* v) { return vector_text(*v); }, [&](std::string* s) { return quoted(*s); },
                  [&](const Choice& c) { return quoted(c.names[static_cast<std::size_t>(c.get(c.value))]); },
                  [](const auto&) { return std::string(); }},
       slot);

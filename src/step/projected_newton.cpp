@@ -126,6 +126,7 @@ bool Step::solve_unconstrained(int newton_iteration) {
   }
   const std::vector<Vec3> no_impulse(nodes_.x.size(), Vec3::Zero());
   const bool good = dynamics_.solve_unweighted(components, no_impulse, v_, linear_tolerance());
+  report_.linear_iterations += dynamics_.linear_iterations();
   report_.t_dynamics += seconds_since(start);
   return good;
 }
@@ -166,6 +167,7 @@ bool Step::solve_friction(int newton_iteration) {
   options.dt = dt_;
   if (newton_iteration + 1 < options.solver.newton_iterations) options.solver.repair_passes = 0;
   admm_.v = v_;
+  const int before = dynamics_.linear_iterations();
   sort_contacts();
   const AdmmReport admm = solve_admm(
       dynamics_, options, [&](std::span<const Vec3> v) { return world_.detector->continuous(v); }, admm_);
@@ -179,7 +181,7 @@ bool Step::solve_friction(int newton_iteration) {
   report_.t_linear += admm.t_linear;
   report_.t_projection += admm.t_projection;
   report_.t_collision += admm.t_detection;
-  report_.linear_iterations += dynamics_.linear_iterations();
+  report_.linear_iterations += dynamics_.linear_iterations() - before;
   report_.t_solver += seconds_since(start) - admm.t_detection;
   return dynamics_.factors_good();
 }

@@ -2,6 +2,7 @@
 // And what follows from it: sheets that lie on themselves, bodies that touch themselves, rods carried by a sheet.
 #include <gtest/gtest.h>
 
+#include "geometry/implicit.hpp"
 #include "geometry/sheets.hpp"
 #include "geometry/tet_mesh.hpp"
 #include "support/scenes.hpp"
@@ -195,6 +196,204 @@ std::vector<std::pair<Kind, Kind>> all_pairs() {
 INSTANTIATE_TEST_SUITE_P(Coupling, EveryPairOfKinds, testing::ValuesIn(all_pairs()), [](const auto& pair) {
   return std::string(kNames[static_cast<int>(pair.param.first)]) + "_on_" + kNames[static_cast<int>(pair.param.second)];
 });
+
+Shell cloth(TriangleMesh mesh, double thickness) {
+  Shell shell;
+  shell.name = "cloth";
+  shell.mesh = std::move(mesh);
+  shell.thickness = thickness;
+  shell.density = 300;
+  shell.bend_modulus = 1e4;
+  shell.damping = 5e-3;
+  return shell;
+}
+
+// A sheet thicker than its triangles are wide would touch itself all over if neighbours could.
+TEST(SelfContact, NeighboursAtRestNeverTouch) {
+  for (const Diagonals cut : {Diagonals::alternating, Diagonals::one_way, Diagonals::cross}) {
+    Scene scene = bare_scene(1e-3);
+    scene.shells.push_back(cloth(make_sheet(0.1, 0.1, 20, 20, cut), 8e-3));
+    Simulation s(scene);
+    std::vector<Vec3> v(s.velocities().begin(), s.velocities().end());
+    for (std::size_t j = 0; j < v.size(); ++j) v[j].z() = 2 * std::sin(60 * s.positions()[j].x());  // bends it
+    s.set_velocities(v);
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(s.step().contacts, 0);
+  }
+}
+
+// A sheet folded over once on the floor. Its upper layer comes to lie on the lower one, a thickness above it.
+TEST(SelfContact, FoldedSheetLiesOnItselfAThicknessApart) {
+  const double length = 0.2, h = 2e-3, bend = 8e-3, flat = 0.5 * (length - std::numbers::pi * bend);
+  Scene scene = bare_scene(1.0 / 240);
+  Collider floor;
+  floor.name = "floor";
+  floor.shape = ColliderShape::plane;
+  scene.colliders.push_back(floor);
+  Shell shell = cloth(make_sheet(length, 0.06, 40, 12), h);
+  shell.rest_vertices = shell.mesh.vertices;
+  for (Vec3& x : shell.mesh.vertices) {
+    const double along = x.x() + length / 2, angle = std::clamp((along - flat) / bend, 0.0, std::numbers::pi);
+    const double beyond = std::max(0.0, along - flat - std::numbers::pi * bend);
+    x.x() = std::min(along, flat) + bend * std::sin(angle) - beyond;
+    x.z() = 0.5 * h + bend * (1 - std::cos(angle));
+  }
+  scene.shells.push_back(shell);
+  Simulation s(scene);
+  StepReport report;
+  for (int i = 0; i < 200; ++i) {
+    report = s.step();
+    EXPECT_EQ(report.crossings, 0);
+  }
+  EXPECT_LT(report.max_speed, 0.01);
+  for (int j = 0; j <= 12; ++j) {  // the end of the sheet
+    const double above_floor = s.positions()[41 * j + 40].z();
+    EXPECT_NEAR(above_floor, 1.5 * h, 0.1 * h);  // half a thickness, and a whole one
+  }
+}
+
+// Two arms of a soft body are thrown at each other: the embedded surface touches itself, and they do not pass.
+TEST(SelfContact, ArmsOfASoftBodyStopEachOther) {
+  const double arm = 0.03, thick = 0.012;
+  const Field field = field_union({field_capsule({-arm, 0, 0}, {arm, 0, 0}, thick, thick),
+                                   field_capsule({-arm, 0, 0}, {-arm, 0, 0.1}, thick, thick),
+                                   field_capsule({arm, 0, 0}, {arm, 0, 0.1}, thick, thick)},
+                                  0.0);
+  Box box;
+  box.merge(Vec3(-0.06, -0.03, -0.03));
+  box.merge(Vec3(0.06, 0.03, 0.13));
+  Scene scene = bare_scene(2e-3);
+  scene.world.gravity.setZero();
+  Solid solid;
+  solid.name = "horseshoe";
+  solid.surface = polygonise(field, box, 8e-3);
+  solid.mesh = make_tet_lattice(solid.surface, 0.014);
+  solid.young = 2e4;
+  solid.contact_radius = 1e-3;
+  for (const bool touches : {true, false}) {
+    scene.solids = {solid};
+    scene.contact.self_collision = touches;
+    Simulation s(scene);
+    std::vector<Vec3> v(s.velocities().begin(), s.velocities().end());
+    for (std::size_t j = 0; j < v.size(); ++j) {
+      const Vec3& x = s.positions()[j];
+      v[j].x() = (x.x() > 0 ? -1 : 1) * 20 * std::max(0.0, x.z());
+    }
+    s.set_velocities(v);
+    double nearest = 1;  // the arms' mirror symmetry is broken by the mesh alone
+    std::int64_t contacts = 0, crossings = 0;
+    for (int i = 0; i < 40; ++i) {
+      const StepReport report = s.step();
+      contacts += report.contacts;
+      crossings += report.crossings;
+      const Frame frame = s.frame();
+      double left = -1, right = 1;  // innermost vertices of the arms, well above the base
+      for (std::size_t k = 0; k < solid.surface.vertices.size(); ++k) {
+        const Vec3& X = solid.surface.vertices[k];
+        if (X.z() < 0.05) continue;
+        if (X.x() < 0) left = std::max(left, frame.meshes[0][k].x());
+        if (X.x() > 0) right = std::min(right, frame.meshes[0][k].x());
+      }
+      nearest = std::min(nearest, right - left);
+    }
+    if (touches) {
+      EXPECT_GT(contacts, 0);
+      EXPECT_EQ(crossings, 0);
+      EXPECT_NEAR(nearest, 2e-3, 1e-3);  // twice the contact radius; triangles bulge between vertices
+    } else {
+      EXPECT_LT(nearest, -2e-3) << "they are thrown hard enough to pass";
+    }
+  }
+}
+
+// Rods lie in a sheet that hangs by two edges: it sags under them, and its pins carry both.
+TEST(Hammock, PinsCarryTheSheetAndTheRodsOnIt) {
+  Scene scene = bare_scene(1.0 / 120);
+  scene.solver.tolerance = 1e-7;  // what is left of the solve is a force: here 0.1 % of the weight, and 13 % at 1e-5
+  scene.solver.admm_iterations = 400;
+  Shell shell = cloth(make_sheet(0.3, 0.2, 18, 12), 1e-3);
+  Pins pins;
+  for (int j = 0; j <= 12; ++j)
+    for (const int i : {0, 18}) pins.nodes.push_back(i + 19 * j);
+  shell.pins.push_back(pins);
+  shell.friction = 0.6;
+  scene.shells.push_back(shell);
+  const auto sag_and_load = [&](const Scene& of) {
+    Simulation s(of);
+    std::int64_t crossings = 0;
+    for (int i = 0; i < 140; ++i) crossings += s.step().crossings;
+    EXPECT_EQ(crossings, 0);
+    double lowest = 0, weight = 0;
+    for (const Vec3& x : s.positions().subspan(s.body_nodes("cloth").first, s.body_nodes("cloth").count))
+      lowest = std::min(lowest, x.z());
+    for (const double m : s.masses()) weight += 9.81 * m;
+    const Vec3 load = s.pin_reaction("cloth");
+    EXPECT_NEAR(load.z(), weight, 0.005 * weight);
+    EXPECT_LT(load.head<2>().norm(), 0.005 * weight);
+    return -lowest;
+  };
+  const double alone = sag_and_load(scene);
+  Rods rods;
+  rods.name = "rods";
+  for (int i = 0; i < 5; ++i)
+    rods.strands.push_back({straight({0.03 * (i - 2), -0.08, 4e-3}, {0.03 * (i - 2), 0.08, 4e-3}, 10), {}, 0});
+  rods.radius = 2e-3;
+  rods.density = 2000;
+  rods.stretch_modulus = rods.bend_modulus = 1e8;
+  rods.friction = 0.6;
+  rods.root = End::free;
+  scene.rods.push_back(rods);
+  const double loaded = sag_and_load(scene);
+  EXPECT_GT(loaded, 1.2 * alone);
+}
+
+// Where all that a contact acts on is held, it has no answer and must not be asked: here a fixed vertex of a collider
+// lies at a pinned edge of the sheet, so near that they overlap. The rest of the sheet falls as without it.
+TEST(Pins, ContactsAmongFixedVerticesDoNothing) {
+  Scene scene = bare_scene(0.01);
+  Shell shell = cloth(make_sheet(0.1, 0.1, 4, 4), 1e-3);
+  shell.pins.push_back({{0, 5, 10, 15, 20}, ""});
+  scene.shells.push_back(shell);
+  Simulation alone(scene);
+  Collider thorn;
+  thorn.name = "thorn";
+  thorn.shape = ColliderShape::mesh;
+  thorn.mesh.vertices = {{-0.0502, 0.01, 2e-4}, {-0.1, 0, 0.02}, {-0.1, 0.02, 0.02}};
+  thorn.mesh.triangles = {{0, 1, 2}};
+  thorn.thickness = 5e-4;
+  scene.colliders.push_back(thorn);
+  Simulation touched(scene);
+  for (int i = 0; i < 5; ++i) {
+    alone.step();
+    touched.step();
+  }
+  for (int j = 0; j < 25; ++j) EXPECT_LT((alone.positions()[j] - touched.positions()[j]).norm(), 1e-12);
+}
+
+// The same where a surface is embedded and some of its vertices lie on pinned nodes of the tets.
+TEST(Pins, EmbeddedVerticesOnPinnedNodesCountAsFixed) {
+  Scene scene = bare_scene(0.01);
+  Solid solid;
+  solid.name = "block";
+  solid.mesh = make_tet_box({0.1, 0.1, 0.1}, {2, 2, 2});
+  for (Vec3& x : solid.mesh.vertices) x.z() += 0.05;
+  solid.surface = boundary_surface(solid.mesh);
+  solid.pins.push_back({});
+  for (int j = 0; j < static_cast<int>(solid.mesh.vertices.size()); ++j)
+    if (solid.mesh.vertices[j].z() < 1e-9) solid.pins[0].nodes.push_back(j);
+  scene.solids.push_back(solid);
+  Simulation alone(scene);
+  Collider floor;
+  floor.name = "floor";
+  floor.shape = ColliderShape::plane;
+  scene.colliders.push_back(floor);
+  Simulation touched(scene);
+  for (int i = 0; i < 5; ++i) {
+    alone.step();
+    touched.step();
+  }
+  for (std::size_t j = 0; j < solid.mesh.vertices.size(); ++j)
+    EXPECT_LT((alone.positions()[j] - touched.positions()[j]).norm(), 1e-12);
+}
 
 }  // namespace
 }  // namespace stiction

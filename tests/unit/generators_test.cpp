@@ -1,4 +1,4 @@
-// Procedural strands: counts, lengths, roots, determinism, and that nothing starts in touch.
+// Procedural strands and roots on meshes: counts, lengths, spread, determinism, and that nothing starts in touch.
 #include "scene/generators.hpp"
 
 #include <gtest/gtest.h>
@@ -8,6 +8,9 @@
 #include <cstring>
 #include <limits>
 #include <numbers>
+
+#include "geometry/primitives.hpp"
+#include "scene/scatter.hpp"
 
 namespace stiction::scene {
 namespace {
@@ -226,6 +229,85 @@ TEST(Groom, StartsWithoutTouch) {
   options.domain = GroomDomain::patch;
   options.patch_size = {0.05, 0.05};
   EXPECT_GT(least_distance(make_groom(options), 0.01), 2 * options.radius);
+}
+
+/// Least and mean distance to the nearest neighbour, in units of sqrt(area a root).
+std::pair<double, double> spread(const std::vector<GroomRoot>& roots, double area) {
+  double nearest = 1e9, mean = 0;
+  for (const GroomRoot& a : roots) {
+    double own = 1e9;
+    for (const GroomRoot& b : roots)
+      if (&a != &b) own = std::min(own, (a.surface - b.surface).norm());
+    nearest = std::min(nearest, own);
+    mean += own / static_cast<double>(roots.size());
+  }
+  const double unit = std::sqrt(area / static_cast<double>(roots.size()));
+  return {nearest / unit, mean / unit};
+}
+
+TEST(Scatter, SpreadsRootsEvenlyWhateverTheTriangles) {
+  // A box of twelve triangles and a sphere whose triangles shrink towards the poles.
+  const TriangleMesh box = make_box({0.5, 0.2, 0.1}), sphere = make_sphere(0.3, 40, 80);
+  const double box_area = 8 * (0.5 * 0.2 + 0.2 * 0.1 + 0.1 * 0.5), sphere_area = 4 * std::numbers::pi * 0.09;
+  for (const auto& [mesh, area] : {std::pair{&box, box_area}, {&sphere, sphere_area}}) {
+    const std::vector<GroomRoot> roots = scatter_roots(*mesh, 1000, 3);
+    ASSERT_EQ(roots.size(), 1000u);
+    // Random roots would have 0.5 for the mean and near 0 for the least, a hexagonal lattice 1.07 for both.
+    const auto [nearest, mean] = spread(roots, area);
+    EXPECT_GT(nearest, 0.5);
+    EXPECT_GT(mean, 0.72);
+  }
+  int above = 0;
+  for (const GroomRoot& root : scatter_roots(sphere, 1000, 3)) {
+    EXPECT_NEAR(root.surface.norm(), 0.3, 3e-3);  // chords of the polyhedron
+    EXPECT_NEAR(root.normal.norm(), 1, 1e-12);
+    EXPECT_GT(root.normal.dot(root.surface.normalized()), 0.99);
+    EXPECT_GT(root.direction.dot(root.surface.normalized()), 0.999);  // smoothed: nearer to the sphere's
+    above += root.surface.z() > 0.15;
+  }
+  EXPECT_NEAR(above, 250, 25);  // a cap of a quarter of the area; even roots deviate less than random ones, sd 14
+}
+
+TEST(Scatter, IsAFunctionOfSeedAndRegion) {
+  const TriangleMesh mesh = make_sphere(0.3, 20, 40);
+  const auto same = [](const std::vector<GroomRoot>& a, const std::vector<GroomRoot>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const GroomRoot& p, const GroomRoot& q) { return p.surface == q.surface; });
+  };
+  EXPECT_TRUE(same(scatter_roots(mesh, 200, 1), scatter_roots(mesh, 200, 1)));
+  EXPECT_FALSE(same(scatter_roots(mesh, 200, 1), scatter_roots(mesh, 200, 2)));
+  const std::vector<GroomRoot> cap = scatter_roots(mesh, 200, 1, [](const Vec3& x) { return x.z() > 0.25; });
+  ASSERT_EQ(cap.size(), 200u);
+  for (const GroomRoot& root : cap) EXPECT_GT(root.surface.z(), 0.25);
+  EXPECT_GT(spread(cap, 2 * std::numbers::pi * 0.3 * 0.05).first, 0.5);
+  EXPECT_TRUE(scatter_roots(mesh, 200, 1, [](const Vec3&) { return false; }).empty());
+}
+
+TEST(Groom, OnAMeshDoesNotPierceIt) {
+  // Roots all over a torus whose hole is 4 cm wide, strands of 10 cm: those inside would run into the other side.
+  const TriangleMesh torus = make_torus(0.05, 0.03, 16, 32);
+  GroomOptions options;
+  options.strands = 300;
+  options.elements = 10;
+  options.length = 0.1;
+  const std::vector<GroomRoot> roots = scatter_roots(torus, options.strands, 1);
+  const std::vector<Strand> strands = make_groom(options, roots, &torus);
+  ASSERT_EQ(strands.size(), 300u);
+  int full = 0, shortened = 0;
+  for (std::size_t i = 0; i < strands.size(); ++i) {
+    const std::vector<Vec3>& x = strands[i].nodes;
+    EXPECT_NEAR((x[0] - roots[i].surface - options.radius * roots[i].normal).norm(), 0, 1e-12);
+    expect_equal_edges(x, (x[1] - x[0]).norm());
+    const double length = polyline_length(x);
+    full += length > 0.999 * options.length;
+    shortened += length < 0.8 * options.length;
+    for (std::size_t k = 0; k < x.size(); k += 2) {
+      const double rho = std::hypot(std::hypot(x[k].x(), x[k].y()) - 0.05, x[k].z());  // from the tube's centreline
+      EXPECT_GT(rho, 0.0285) << i << " " << k;  // facets of sixteen lie up to 0.6 mm, and sectors 0.4 mm, inside
+    }
+  }
+  EXPECT_GT(full, 150);
+  EXPECT_GT(shortened, 5);
 }
 
 TEST(Resample, KeepsStepsEqualAndGoesOnStraight) {
