@@ -68,7 +68,7 @@ class Body {
   /// Ends the step with the nodes' final velocity: advances auxiliary degrees of freedom and frames.
   virtual void end_step(const Nodes& nodes, std::span<const Vec3> v) = 0;
 
-  /// Energies at the end of a step, and the reaction forces (N) at fixed nodes under `contact_impulse`.
+  /// Energies at the end of a step, and the reaction forces (N) at fixed nodes under the impulses of contacts and ties.
   virtual BodyEnergy measure(const Nodes& nodes, std::span<const Vec3> v_start, std::span<const Vec3> contact_impulse,
                              const WorldOptions& world) = 0;
 

@@ -240,8 +240,10 @@ void Step::advance_state() {
 
 void Step::measure() {
   report_.dt = dt_;
+  std::vector<Vec3> impulse = state_.contact_impulse;
+  if (dynamics_.has_ties()) world_.ties.add_impulses(nodes_.x, impulse);
   for (Body* body : world_.bodies) {
-    const BodyEnergy energy = body->measure(nodes_, v_, state_.contact_impulse, world_.scene.world);
+    const BodyEnergy energy = body->measure(nodes_, v_, impulse, world_.scene.world);
     report_.energy_kinetic += energy.kinetic;
     report_.energy_elastic += energy.elastic;
     report_.energy_gravity += energy.gravity;

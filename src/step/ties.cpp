@@ -88,7 +88,7 @@ void Ties::assemble(const Nodes& nodes, std::span<const Vec3> v, std::span<Body*
   for (std::size_t t = 0; t < size(); ++t) {
     Vec3 e = offset_t_[t] - (target_[t] - target_t_[t]);
     for (int k = first_[t]; k < first_[t + 1]; ++k) e += dt_ * weight_[k] * v[node_[k]];
-    const Vec3 impulse = dt_ * stiffness_[t] * (e + damping_[t] / dt_ * (e - offset_t_[t]));
+    const Vec3 impulse = pull(t, e);
     for (int k = first_[t]; k < first_[t + 1]; ++k) {
       minus_g_[node_[k]] -= weight_[k] * impulse;
       for (int l = first_[t]; l <= k; ++l) {
@@ -110,6 +110,13 @@ void Ties::multiply_between(std::span<const Vec3> x, std::span<Vec3> y) const {
         if (body_[l] == body_[k]) own += weight_[l] * x[node_[l]];
       y[node_[k]] += effective_[t] * weight_[k] * (all - own);
     }
+  }
+}
+
+void Ties::add_impulses(std::span<const Vec3> x, std::span<Vec3> impulse) const {
+  for (std::size_t t = 0; t < size(); ++t) {
+    const Vec3 reversed = pull(t, offset(t, x, target_[t]));
+    for (int k = first_[t]; k < first_[t + 1]; ++k) impulse[node_[k]] -= weight_[k] * reversed;
   }
 }
 

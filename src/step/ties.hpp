@@ -38,10 +38,17 @@ class Ties {
   /// y += C x, where C are the blocks of A between different bodies.
   void multiply_between(std::span<const Vec3> x, std::span<Vec3> y) const;
 
+  /// Adds the impulses that the ties exert over the step which ends at positions x, kg m/s.
+  void add_impulses(std::span<const Vec3> x, std::span<Vec3> impulse) const;
+
   /// Elastic energy at positions x, J.
   double energy(std::span<const Vec3> x) const;
 
  private:
+  /// dt times the force that draws the first point of a tie at the offset e towards the second, reversed.
+  Vec3 pull(std::size_t tie, const Vec3& e) const {
+    return dt_ * stiffness_[tie] * (e + damping_[tie] / dt_ * (e - offset_t_[tie]));
+  }
   Vec3 offset(std::size_t tie, std::span<const Vec3> x, const Vec3& target) const;
 
   std::vector<int> first_{0}, node_, body_;  // CSR over ties; body_: of each node
