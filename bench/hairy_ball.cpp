@@ -77,7 +77,7 @@ Snapshot preroll(const Scene& scene, const std::filesystem::path& kept) {
       fmt::print(stderr, "reaching {} s: {:.3f} s, {} contacts, {:.2f} s a step\n", kStart, r.time, r.contacts,
                  r.t_step);
   }
-  const Snapshot state = simulation.snapshot();
+  Snapshot state = simulation.snapshot();
   save_checkpoint(kept, state, fingerprint);
   return state;
 }
