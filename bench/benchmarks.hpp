@@ -25,4 +25,16 @@ struct HairyBallOptions {
 /// Core-seconds of frames inside a rotation of D20's hairy ball, printed beside the paper's row.
 nlohmann::json bench_hairy_ball(const HairyBallOptions& options);
 
+struct RabbitsOptions {
+  int count = 120;                                  ///< as many at most, in a grid that is near a cube
+  int steps = 40;                                   ///< timed
+  double start = 0.3;                               ///< of these, s
+  int threads = 0;                                  ///< 0: all
+  std::string scene = "examples/d20/rabbits.toml";  ///< from which all but the count comes
+  std::string state_folder = "out/bench";           ///< that keeps the state the steps start from
+};
+
+/// Seconds and iterations of steps of D20's 120 rabbits in a bowl (7.2, Figure 11), printed beside the paper's.
+nlohmann::json bench_rabbits(const RabbitsOptions& options);
+
 }  // namespace stiction

@@ -44,6 +44,21 @@ void add_bench(CLI::App& app, int&) {
     const nlohmann::json figures = bench_sparse_solve(*large, *compare);
     if (!json_path->empty()) write_json_atomically(*json_path, figures);
   });
+
+  auto rabbits = std::make_shared<RabbitsOptions>();
+  CLI::App* heap = command->add_subcommand("rabbits", "D20's 120 rabbits in a bowl: a step in contact (Figure 11)");
+  heap->add_option("--count", rabbits->count, "Rabbits")->capture_default_str()->check(CLI::Range(1, 100000));
+  heap->add_option("--steps", rabbits->steps, "Steps to time")->capture_default_str()->check(CLI::Range(1, 1000000));
+  heap->add_option("--start", rabbits->start, "Time that they start at, s")->capture_default_str();
+  heap->add_option("--threads", rabbits->threads, "Threads; 0: all")->capture_default_str();
+  heap->add_option("--scene", rabbits->scene, "Scene file")->capture_default_str();
+  heap->add_option("--state", rabbits->state_folder, "Folder that keeps the state to start from")
+      ->capture_default_str();
+  heap->fallthrough();
+  heap->callback([=] {
+    const nlohmann::json figures = bench_rabbits(*rabbits);
+    if (!json_path->empty()) write_json_atomically(*json_path, figures);
+  });
 }
 
 }  // namespace stiction

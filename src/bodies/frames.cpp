@@ -100,6 +100,7 @@ SparseBodySpec sparse_spec(const Frames& spec, std::span<const int> pin_collider
             kOwnShare * spec.density * w.weight / positive);
   }
   std::vector<std::pair<int, int>> pairs;
+  pairs.reserve(entries.size());
   for (const auto& [pair, value] : entries) pairs.push_back(pair);
   r.mass_matrix = BlockMatrix::with_pattern(count, std::move(pairs));
   for (const auto& [pair, value] : entries)
