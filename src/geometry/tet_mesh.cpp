@@ -125,7 +125,8 @@ Vec3 TetLattice::vertex(int index) const {
   const bool centre = index >= corner_count_;
   if (centre) index -= corner_count_;
   const int nx = cells_[0] + (centre ? 0 : 1), ny = cells_[1] + (centre ? 0 : 1);
-  const Vec3 grid(index % nx, index / nx % ny, index / nx / ny);
+  const int i = index % nx, j = index / nx % ny, k = index / nx / ny;
+  const Vec3 grid(i, j, k);
   return origin_ + cell_ * (grid + Vec3::Constant(centre ? 0.5 : 0.0));
 }
 
