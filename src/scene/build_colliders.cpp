@@ -180,7 +180,7 @@ class MeshLoader : Table {
 /// The rotation vector of `rotation` that is nearest to `near`: whole turns away from the shortest.
 Vec3 rotation_vector(const Quat& rotation, const Vec3& near) {
   const Eigen::AngleAxisd turn(rotation);
-  const Vec3 axis = turn.axis();
+  const Vec3& axis = turn.axis();
   const double turns = std::round((near.dot(axis) - turn.angle()) / (2 * std::numbers::pi));
   return (turn.angle() + 2 * std::numbers::pi * turns) * axis;
 }

@@ -370,8 +370,8 @@ void build_solid(Build& build, std::size_t index) {
       build.copies[name].push_back(copy.name);
       build.claim_name(copy.name, "solid", index);
       const auto nx = static_cast<std::size_t>(entry.copies[0]), ny = static_cast<std::size_t>(entry.copies[1]);
-      const Vec3 place_in_grid(static_cast<double>(i % nx), static_cast<double>(i / nx % ny),
-                               static_cast<double>(i / (nx * ny)));
+      const std::size_t row = i / nx, layer = row / ny;
+      const Vec3 place_in_grid(static_cast<double>(i % nx), static_cast<double>(row % ny), static_cast<double>(layer));
       const Quat turn = entry.turn_seed > 0 ? random_rotation(entry.turn_seed, i) : Quat::Identity();
       pose.position += spacing.cwiseProduct(place_in_grid - 0.5 * (entry.copies.cast<double>() - Vec3::Ones()));
       pose.position += pose.rotation * (middle - turn * middle);

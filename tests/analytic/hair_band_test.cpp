@@ -1,0 +1,97 @@
+// D20 7.3, a stretched band around a curly groom, from its scene file at a size that runs in seconds. The skull narrows
+// upwards where the band lies, so that its tension drives it up and off unless friction holds it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "stiction/scene_file.hpp"
+#include "stiction/simulation.hpp"
+
+namespace stiction {
+namespace {
+
+constexpr int kSettling = 24, kSteps = 24;  // 1/6 s each
+
+Scene hair_band(std::vector<std::string> overrides) {
+  overrides.insert(overrides.end(), {"groom.0.strands=300", "shell.0.vertices=400"});
+  return load_scene(std::string(STICTION_SOURCE_DIR) + "/examples/d20/hair_band.toml", overrides);
+}
+
+std::vector<Vec3> band_of(const Simulation& simulation) {
+  const NodeRange range = simulation.body_nodes("band");
+  const auto nodes = simulation.positions().subspan(range.first, range.count);
+  return {nodes.begin(), nodes.end()};
+}
+
+double mean_height(const std::vector<Vec3>& nodes) {
+  double sum = 0;
+  for (const Vec3& x : nodes) sum += x.z();
+  return sum / static_cast<double>(nodes.size());
+}
+
+/// Strands that run through the band's opening: with a node between its rims, nearer to its axis than it is.
+int strands_inside(const Simulation& simulation) {
+  const std::vector<Vec3> band = band_of(simulation);
+  Vec3 centre = Vec3::Zero();
+  double low = INFINITY, high = -INFINITY;
+  for (const Vec3& x : band) {
+    centre += x / static_cast<double>(band.size());
+    low = std::min(low, x.z());
+    high = std::max(high, x.z());
+  }
+  const auto is_inside = [&](const Vec3& x) {
+    if (x.z() < low || x.z() > high) return false;
+    const auto is_nearer = [&](const Vec3& a, const Vec3& b) {
+      return (a - x).head<2>().norm() < (b - x).head<2>().norm();
+    };
+    const Vec3& nearest = *std::min_element(band.begin(), band.end(), is_nearer);
+    return (x - centre).head<2>().norm() < (nearest - centre).head<2>().norm();
+  };
+  int count = 0;
+  for (int i = 0; i < static_cast<int>(simulation.scene().rods[0].strands.size()); ++i) {
+    const NodeRange range = simulation.strand(0, i);
+    const auto nodes = simulation.positions().subspan(range.first, range.count);
+    count += std::any_of(nodes.begin(), nodes.end(), is_inside) ? 1 : 0;
+  }
+  return count;
+}
+
+struct Slip {
+  double rise;             // of the band after it has settled, m
+  int under, under_start;  // strands under it at the end and at the start
+  double crossings;        // over contacts, summed over steps
+};
+
+Slip slip_of(const Scene& scene) {
+  Simulation simulation(scene);
+  Slip slip{};
+  slip.under_start = strands_inside(simulation);
+  double settled = 0, contacts = 0;
+  for (int i = 0; i < kSettling + kSteps; ++i) {
+    if (i == kSettling) settled = mean_height(band_of(simulation));
+    const StepReport report = simulation.step();
+    slip.crossings += static_cast<double>(report.crossings);
+    contacts += static_cast<double>(report.contacts);
+  }
+  slip.rise = mean_height(band_of(simulation)) - settled;
+  slip.under = strands_inside(simulation);
+  slip.crossings /= contacts;
+  return slip;
+}
+
+TEST(D20HairBand, StaysByFrictionAlone) {
+  const Slip slip = slip_of(hair_band({}));
+  EXPECT_LT(std::abs(slip.rise), 1e-3);  // 0.4 mm found
+  EXPECT_GT(slip.under_start, 100);
+  EXPECT_GT(slip.under, 0.9 * slip.under_start);
+  EXPECT_LT(slip.crossings, 1e-4);  // 2e-5 found
+}
+
+TEST(D20HairBand, SlipsOffWithoutFriction) {
+  const Slip slip = slip_of(hair_band({"collider.0.friction=0", "groom.0.friction=0", "shell.0.friction=0"}));
+  EXPECT_GT(slip.rise, 8e-3);  // 12 mm found, half the width of the band
+}
+
+}  // namespace
+}  // namespace stiction
