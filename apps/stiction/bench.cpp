@@ -35,6 +35,30 @@ void add_bench(CLI::App& app, int&) {
     if (!json_path->empty()) write_json_atomically(*json_path, figures);
   });
 
+  const auto add_drop = [&](const char* name, const char* text, nlohmann::json (*run)(double)) {
+    auto duration = std::make_shared<double>(1.0);
+    CLI::App* drop = command->add_subcommand(name, text);
+    drop->add_option("--duration", *duration, "Simulated time, s")->capture_default_str();
+    drop->fallthrough();
+    drop->callback([=] {
+      const nlohmann::json figures = run(*duration);
+      if (!json_path->empty()) write_json_atomically(*json_path, figures);
+    });
+  };
+  add_drop("cloth-sphere", "A sheet of 2,025 vertices on a sphere, at steps of 10 and 40 ms", bench_cloth_sphere);
+  add_drop("strands-64", "64 strands of 30 segments on a sphere and each other", bench_strands_64);
+
+  auto folder = std::make_shared<std::string>("examples/d20");
+  auto part = std::make_shared<double>(1.0);
+  CLI::App* li = command->add_subcommand("li2018", "D20's model problems after Li et al. 2018 (Table 1)");
+  li->add_option("--scenes", *folder, "Folder of the scene files")->capture_default_str();
+  li->add_option("--part", *part, "Part of each scene's duration to run")->capture_default_str();
+  li->fallthrough();
+  li->callback([=] {
+    const nlohmann::json figures = bench_li2018(*folder, *part);
+    if (!json_path->empty()) write_json_atomically(*json_path, figures);
+  });
+
   auto large = std::make_shared<bool>(false), compare = std::make_shared<bool>(false);
   CLI::App* sparse = command->add_subcommand("sparse-solve", "Sparse Cholesky of sheets and tetrahedral lattices");
   sparse->add_flag("--large", *large, "Also 40,000 and 20,000 nodes");
