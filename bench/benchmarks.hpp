@@ -37,8 +37,8 @@ struct RabbitsOptions {
 /// Seconds and iterations of steps of D20's 120 rabbits in a bowl (7.2, Figure 11), printed beside the paper's.
 nlohmann::json bench_rabbits(const RabbitsOptions& options);
 
-/// D20 7.1: belt, cards, dragging, box and cone from the scene files in `folder`, `part` of each one's duration; printed
-/// beside D20's Table 1.
+/// D20 7.1: belt, cards, dragging, box and cone from the scene files in `folder`, `part` of each one's duration;
+/// printed beside D20's Table 1.
 nlohmann::json bench_li2018(const std::string& folder, double part);
 
 /// A sheet of 2,025 vertices that falls on a sphere, at steps of 10 and 40 ms, and 64 strands of 30 segments at 10 ms;
