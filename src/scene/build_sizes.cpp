@@ -8,7 +8,6 @@ namespace stiction::scene {
 namespace {
 
 constexpr double meshed_share = 0.05;  // faces of a surface made from an implicit one, over nodes of a scene
-constexpr double lattice_share = 0.5;  // tets of a lattice that is fitted to a surface
 
 /// Adds up the nodes of bodies and the vertices of made meshes; fails at the table that brings them over the limit.
 class SizeCheck {

@@ -197,7 +197,8 @@ void set_rigid(Frames& body, TriangleMesh closed) {
   body.frames = {centroid};
   body.samples.clear();
   for (int k = 0; k < n * n * n; ++k) {
-    const Vec3 at(k % n - 0.5 * (n - 1), k / n % n - 0.5 * (n - 1), k / (n * n) - 0.5 * (n - 1));
+    const int row = k / n, layer = row / n;
+    const Vec3 at(k % n - 0.5 * (n - 1), row % n - 0.5 * (n - 1), layer - 0.5 * (n - 1));
     body.samples.push_back({centroid + axes.eigenvectors() * step.cwiseProduct(at), volume, {{0, 1.0, Vec3::Zero()}}});
   }
   body.frame_size = std::sqrt(3 * covariance.trace());

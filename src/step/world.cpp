@@ -235,8 +235,8 @@ Ties::Point nearest_on_mesh(const SimulatedMesh& mesh, const Nodes& nodes, const
     corners = {{{mesh.vertex[t[0]], 1 - c.b1 - c.b2}, {mesh.vertex[t[1]], c.b1}, {mesh.vertex[t[2]], c.b2}}};
   }
   std::map<int, double> merged;
-  for (const auto& [vertex, b] : corners)
-    nodes.skin.for_each_node(vertex, [&](int node, double weight) { merged[node] += b * weight; });
+  for (const auto& corner : corners)
+    nodes.skin.for_each_node(corner.first, [&](int node, double weight) { merged[node] += corner.second * weight; });
   return {merged.begin(), merged.end()};
 }
 
