@@ -185,6 +185,7 @@ void World::add_surfaces() {
       const Embedding embedding = embed(s.mesh, s.surface.vertices);
       for (std::size_t i = 0; i < s.surface.vertices.size(); ++i) {
         std::vector<std::pair<int, double>> parts;
+        parts.reserve(4);
         for (int k = 0; k < 4; ++k) parts.emplace_back(first + embedding.node[i][k], embedding.weight[i][k]);
         mesh.vertex.push_back(skin.base + skin.append(parts));
         mesh.rest.push_back(embedding.apply(i, rest));
