@@ -37,7 +37,7 @@ asan tsan:
 	@scripts/install_packages.sh
 	@cmake --preset $@ -DSTICTION_ARCH=x86-64-v3 > /dev/null
 	@cmake --build build-$@ -j $(JOBS) --target test_unit
-	@ctest --test-dir build-$@ --output-on-failure -j $(JOBS) -L '^unit$$'
+	@scripts/run_shards.sh build-$@/tests/test_unit $(JOBS)
 
 fuzz:
 	@scripts/install_packages.sh

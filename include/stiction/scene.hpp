@@ -37,6 +37,7 @@ struct SolverOptions {
   int repair_passes = 3;            ///< detect-and-project rounds on the final velocity
   double weight_sigma = 0.001;      ///< σ of W (D20 6.2.6)
   double weight_beta = 25.0;        ///< β of W (D20 6.2.6)
+  bool weight_lift = true;          ///< raise W of nodes that touch heavier ones; false: D20's W
   FinalVelocity final_velocity = FinalVelocity::p;
   bool warm_start_forces = true;     ///< start λ from the last step (D20 6.2.2)
   bool accelerated = false;          ///< Nesterov variant with restart (D20 Alg. 4)

@@ -114,7 +114,7 @@ void Admm<T>::activate_components_of(std::span<const Contact> contacts) {
     });
   if (fresh.empty()) return;
   std::sort(fresh.begin(), fresh.end());
-  dynamics_.activate(fresh, state_.w);
+  dynamics_.activate(fresh, contacts, state_.w);
 
   std::vector<std::uint8_t> is_fresh(is_active_.size(), 0);
   for (const int component : fresh) is_fresh[component] = 1;

@@ -33,9 +33,9 @@ class LinearDynamics {
   /// Whether springs tie components together.
   virtual bool has_ties() const { return false; }
 
-  /// Gives the nodes of these components their weight (kg) and factors A + W for them. Components that springs tie to
-  /// these enter the solve too, without weight.
-  virtual void activate(std::span<const int> components, std::span<double> w) = 0;
+  /// Gives the nodes of these components their weight (kg), with a view to these contacts, and factors A + W for them.
+  /// Components that springs tie to these enter the solve too, without weight.
+  virtual void activate(std::span<const int> components, std::span<const Contact> contacts, std::span<double> w) = 0;
 
   /// v = v_k + (A + W)⁻¹ (impulse − g) on active components. Where that takes iterations, `tolerance` (m/s) is the
   /// error that may be left in v.

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "contact/residual.hpp"
+#include "friction/weights.hpp"
 
 namespace stiction {
 
@@ -28,14 +29,14 @@ class SparseDynamics final : public LinearDynamics {
   std::span<const int> component() const override { return component_; }
   int component_count() const override { return 1; }
 
-  void activate(std::span<const int>, std::span<double> w) override {
+  void activate(std::span<const int>, std::span<const Contact>, std::span<double> w) override {
     Eigen::VectorXd diagonal = Eigen::VectorXd::Zero(problem_.A.rows());
     for (int j = 0; j < problem_.node_count; ++j) {
       Mat3 block;
       for (int a = 0; a < 3; ++a)
         for (int b = 0; b < 3; ++b) block(a, b) = problem_.A.coeff(3 * j + a, 3 * j + b);
       const double eta = Eigen::SelfAdjointEigenSolver<Mat3>(block, Eigen::EigenvaluesOnly).eigenvalues()[0];
-      w[j] = std::max(options_.weight_sigma * eta, std::min(options_.weight_beta * problem_.mass[j], eta));
+      w[j] = node_weight(options_, eta, problem_.mass[j]);
       diagonal.segment<3>(3 * j).setConstant(w[j]);
     }
     Sparse shifted = problem_.A;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "friction/weights.hpp"
+
 namespace stiction {
 
 namespace {
@@ -53,18 +55,25 @@ bool BodyDynamics::solve_unweighted(std::span<const std::uint8_t> components, st
   return factors_good();
 }
 
-void BodyDynamics::activate(std::span<const int> components, std::span<double> w) {
+void BodyDynamics::activate(std::span<const int> components, std::span<const Contact> contacts,
+                            std::span<double> w) {
   if (eta_.empty()) {
     eta_.assign(world_.nodes.x.size(), 0.0);
     for (const Body* body : world_.bodies) body->smallest_eigenvalues(eta_);
   }
   std::vector<std::uint8_t> stale(world_.component_count, 0);
   for (const int c : components) stale[c] = 1;
-  for (std::size_t j = 0; j < w.size(); ++j) {
+  const auto is_fresh = [&](std::size_t j) {
     const int c = world_.nodes.component[j];
-    if (c < 0 || !stale[c]) continue;
-    const double eta = eta_[j];
-    w[j] = std::max(options_.weight_sigma * eta, std::min(options_.weight_beta * world_.nodes.m[j], eta));  // D20 6.2.6
+    return c >= 0 && stale[c];
+  };
+  for (std::size_t j = 0; j < w.size(); ++j)
+    if (is_fresh(j)) w[j] = node_weight(options_, eta_[j], world_.nodes.m[j]);
+  if (options_.weight_lift) {
+    std::vector<double> lifted(w.begin(), w.end());
+    lift_weights(contacts, world_.nodes.skin, world_.nodes.fixed, lifted);
+    for (std::size_t j = 0; j < w.size(); ++j)
+      if (is_fresh(j)) w[j] = lifted[j];
   }
   const std::vector<std::uint8_t> fresh = stale;
   mark_groups(stale);

@@ -31,7 +31,7 @@ class BodyDynamics final : public LinearDynamics {
   int component_count() const override { return world_.component_count; }
   const Skin* skin() const override { return &world_.nodes.skin; }
   bool has_ties() const override { return !world_.ties.empty(); }
-  void activate(std::span<const int> components, std::span<double> w) override;
+  void activate(std::span<const int> components, std::span<const Contact> contacts, std::span<double> w) override;
   void solve(std::span<const Vec3> impulse, std::span<Vec3> v, double tolerance) override;
 
   /// Components that entered the contact solve since the last assembly.

@@ -163,7 +163,7 @@ TEST(Svd3, RecomposesAnyMatrixFromRotations) {
     EXPECT_GT(U.determinant(), 0);
     EXPECT_GT(V.determinant(), 0);
     EXPECT_LE((U * s.asDiagonal() * V.transpose() - F).norm(), 1e-14 * F.norm()) << F;
-    const double rounding = 1e-15 * s[0] + 1e-150;  // squares of less than the latter underflow
+    const double rounding = 1e-14 * s[0] + 1e-150;  // squares of less than the latter underflow
     EXPECT_GE(s[0], s[1] - rounding);
     EXPECT_GE(s[1], std::abs(s[2]) - rounding);
   }

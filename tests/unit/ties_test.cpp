@@ -232,7 +232,7 @@ TEST(Ties, ConjugateGradientsAgreeWithADenseSolve) {
   for (const bool weighted : {false, true}) {
     std::vector<Vec3> v = t.v;
     if (weighted) {
-      t.dynamics.activate(all, w);
+      t.dynamics.activate(all, {}, w);
       t.dynamics.solve(impulse, v, 1e-13);
     } else {
       const std::vector<std::uint8_t> marked(t.world.component_count, 1);
@@ -264,7 +264,7 @@ TEST(Ties, SolveStartsFromTheLastAnswer) {
   std::vector<int> all(t.world.component_count);
   std::iota(all.begin(), all.end(), 0);
   std::vector<double> w(t.world.nodes.size(), 0.0);
-  t.dynamics.activate(all, w);
+  t.dynamics.activate(all, {}, w);
   const std::vector<Vec3> impulse(t.world.nodes.size(), Vec3(0.01, 0, 0));
   std::vector<Vec3> v = t.v;
   t.dynamics.solve(impulse, v, 1e-12);
