@@ -4,6 +4,7 @@
 
 #include "bodies/snapshot_io.hpp"
 #include "kernels/rod.hpp"
+#include "parallel/loops.hpp"
 
 namespace stiction {
 
@@ -140,8 +141,10 @@ void RodsBody::begin_elastic(const StepContext& context, const Nodes& nodes, std
     PackD* iterate = rows(iterate_, batch);
     for (int j = 0; j < batch.nodes; ++j) iterate[j * 4 + 3] = twist_rate_[batch.first + j];
   });
-  for (const ClampedEdge& c : clamped_) {
+  std::vector<double> rate(clamped_.size());
+  for_each_index(clamped_.size(), [&](std::size_t i) {
     // The material frame follows the body: the angle that the transported director is short of it.
+    const ClampedEdge& c = clamped_[i];
     const auto [batch, lane] = place_of(c.strand);
     const int pack = batch->first + c.edge, node = layout_.first_node(c.strand) + c.edge;
     const Vec3 e = nodes.x[node + 1] + context.dt * v[node + 1] - nodes.x[node] - context.dt * v[node];
@@ -149,7 +152,11 @@ void RodsBody::begin_elastic(const StepContext& context, const Nodes& nodes, std
     const V3<double> d1 = parallel_transport(lane_of(director_[pack], lane), lane_of(tangent_[pack], lane), t);
     const Vec3 m1 = c.collider < 0 ? c.m1_initial : context.displacement[c.collider].rotation * c.m1_initial;
     const auto now = material_frame(t, d1, theta_[pack][lane]);
-    iterate_[pack * 4 + 3].set(lane, signed_angle(now.m1, to_v3(m1), t) / context.dt);
+    rate[i] = signed_angle(now.m1, to_v3(m1), t) / context.dt;
+  });
+  for (std::size_t i = 0; i < clamped_.size(); ++i) {  // strands of one batch share packs
+    const auto [batch, lane] = place_of(clamped_[i].strand);
+    iterate_[(batch->first + clamped_[i].edge) * 4 + 3].set(lane, rate[i]);
   }
 }
 
@@ -284,14 +291,14 @@ void RodsBody::end_step(const Nodes& nodes, std::span<const Vec3> v) {
 BodyEnergy RodsBody::measure(const Nodes& nodes, std::span<const Vec3> v_start, std::span<const Vec3> contact_impulse,
                              const WorldOptions& world) {
   // end_step has advanced the angles: the elastic terms are wanted at the iterate's zero displacement.
-  AlignedVector<PackD> rates(iterate_.size() / 4);
-  for (std::size_t j = 0; j < rates.size(); ++j) std::swap(rates[j] = PackD(0.0), iterate_[j * 4 + 3]);
+  for_each_index(twist_rate_.size(), [&](std::size_t j) { iterate_[j * 4 + 3] = PackD(0.0); });
   BodyEnergy energy = StrandBody::measure(nodes, v_start, contact_impulse, world);
-  for (std::size_t j = 0; j < rates.size(); ++j) {
-    std::swap(rates[j], iterate_[j * 4 + 3]);
+  energy.kinetic += sum_in_chunks(twist_rate_.size(), 0.0, [&](std::size_t j) {
     const PackD kinetic = PackD(0.5) * mass_[j * 4 + 3] * twist_rate_[j] * twist_rate_[j];
-    for (int lane = 0; lane < kLanes; ++lane) energy.kinetic += kinetic[lane];
-  }
+    double sum = 0;
+    for (int lane = 0; lane < kLanes; ++lane) sum += kinetic[lane];
+    return sum;
+  });
   return energy;
 }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "kernels/spring.hpp"
+#include "parallel/loops.hpp"
 #include "scene/motion.hpp"
 
 namespace stiction {
@@ -132,10 +133,11 @@ void StrandBody<D, HB>::for_each_batch(const std::function<void(const StrandBatc
 template <int D, int HB>
 void StrandBody<D, HB>::begin_step(const StepContext& context, const Nodes& nodes, std::span<Vec3> v) {
   context_ = context;
-  for (const FixedNode& node : fixed_) {
+  for_each_index(fixed_.size(), [&](std::size_t i) {
+    const FixedNode& node = fixed_[i];
     const Vec3 target = node.collider < 0 ? node.x_initial : context.displacement[node.collider].apply(node.x_initial);
     v[node.node] = (target - nodes.x[node.node]) / context.dt;
-  }
+  });
   for (const ForcedNode& f : forced_) external_[f.node] = Vec3::Zero();
   for (const ForcedNode& f : forced_) external_[f.node] += interpolate(f.keys, context.time_end);
   begin_elastic(context, nodes, v);
@@ -354,7 +356,7 @@ BodyEnergy StrandBody<D, HB>::measure(const Nodes& nodes, std::span<const Vec3> 
   // Called after positions advanced: nodes.x, nodes.v are the end of the step.
   const auto batches = layout_.batches();
   std::vector<double> elastic(batches.size(), 0.0);
-  std::vector<Vec3> internal(node_count, Vec3::Zero());  // dt times the elastic gradient
+  internal_.resize(node_count);  // dt times the elastic gradient
   tbb::parallel_for(std::size_t{0}, batches.size(), [&](std::size_t b) {
     const StrandBatch& batch = batches[b];
     thread_local AlignedVector<PackD> g;
@@ -368,38 +370,41 @@ BodyEnergy StrandBody<D, HB>::measure(const Nodes& nodes, std::span<const Vec3> 
       if (s == kNoStrand) continue;
       elastic[b] += energy[lane];
       for (int i = 0; i < layout_.node_count(s); ++i)
-        for (int a = 0; a < 3; ++a) internal[layout_.first_node(s) + i - first_node][a] = g[i * D + a][lane];
+        for (int a = 0; a < 3; ++a) internal_[layout_.first_node(s) + i - first_node][a] = g[i * D + a][lane];
     }
   });
 
   std::fill(reactions_.begin(), reactions_.end(), Vec3::Zero());
   for (const FixedNode& f : fixed_) {
-    const Vec3 impulse =
-        nodes.m[f.node] * (nodes.v[f.node] - v_start[f.node]) + internal[f.node - first_node] - contact_impulse[f.node];
+    const Vec3 impulse = nodes.m[f.node] * (nodes.v[f.node] - v_start[f.node]) + internal_[f.node - first_node] -
+                         contact_impulse[f.node];
     reactions_[2 * f.strand + (f.at_root ? 0 : 1)] +=
         impulse / context_.dt - external_force(nodes, f.node, nodes.v[f.node]);
   }
 
   BodyEnergy sum;
   for (const double e : elastic) sum.elastic += e;
-  for (int node = first_node; node < first_node + node_count; ++node) {
-    sum.kinetic += 0.5 * nodes.m[node] * nodes.v[node].squaredNorm();
-    sum.gravity -= nodes.m[node] * world.gravity.dot(nodes.x[node]);
-  }
+  sum.kinetic = sum_in_chunks(node_count, 0.0, [&](std::size_t i) {
+    return 0.5 * nodes.m[first_node + i] * nodes.v[first_node + i].squaredNorm();
+  });
+  sum.gravity = -sum_in_chunks(node_count, 0.0, [&](std::size_t i) {
+    return nodes.m[first_node + i] * world.gravity.dot(nodes.x[first_node + i]);
+  });
   return sum;
 }
 
 template <int D, int HB>
 double StrandBody<D, HB>::max_stretch(std::span<const Vec3> x) const {
-  double worst = 0;
-  for (int s = 0; s < component_count; ++s) {
-    const auto [batch, lane] = place_of(s);
-    for (int i = 0; i + 1 < layout_.node_count(s); ++i) {
-      const int node = layout_.first_node(s) + i;
-      worst = std::max(worst, std::abs((x[node + 1] - x[node]).norm() / rest_length_[batch->first + i][lane] - 1.0));
+  return max_in_chunks(component_count, [&](std::size_t s) {
+    const auto [batch, lane] = place_of(static_cast<int>(s));
+    const int first = layout_.first_node(static_cast<int>(s));
+    double worst = 0;
+    for (int i = 0; i + 1 < layout_.node_count(static_cast<int>(s)); ++i) {
+      const double length = (x[first + i + 1] - x[first + i]).norm();
+      worst = std::max(worst, std::abs(length / rest_length_[batch->first + i][lane] - 1.0));
     }
-  }
-  return worst;
+    return worst;
+  });
 }
 
 template <int D, int HB>

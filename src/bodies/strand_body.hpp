@@ -109,6 +109,7 @@ class StrandBody : public Body {
   std::vector<Vec3> external_;  // keyframed force, N, a node of the body
   std::vector<ForcedNode> forced_;
   std::vector<Vec3> reactions_;             // root and tip of each strand
+  std::vector<Vec3> internal_;              // of measure()
   std::vector<std::pair<int, int>> place_;  // batch and lane of each strand
 };
 

@@ -1,12 +1,11 @@
 #include "contact/projection.hpp"
 
-#include <oneapi/tbb/parallel_for.h>
-
 #include <algorithm>
 #include <bit>
 
 #include "contact/colouring.hpp"
 #include "kernels/coulomb.hpp"
+#include "parallel/loops.hpp"
 
 namespace stiction {
 
@@ -20,7 +19,7 @@ void Projection<T>::reset(std::span<const double> inv_w, int stages, const Skin*
   stages_ = stages;
   skin_ = skin && skin->size() > 0 ? skin : nullptr;
   nodes_.resize(inv_w.size());
-  for (std::size_t j = 0; j < inv_w.size(); ++j) nodes_[j].inv_w = static_cast<T>(inv_w[j]);
+  for_each_index(inv_w.size(), [&](std::size_t j) { nodes_[j].inv_w = static_cast<T>(inv_w[j]); });
   hot_.clear();
   wide_.clear();
   cohesion_.clear();
@@ -77,39 +76,54 @@ void Projection<T>::append(std::span<const Contact> contacts, std::span<const do
         });
       },
       node_count_, stages_);
-  const std::uint32_t base = static_cast<std::uint32_t>(hot_.size());
-  order_.resize(base + contacts.size());
+  const std::size_t base = hot_.size(), count = contacts.size();
+  hot_.resize(base + count);
+  cohesion_.resize(base + count);
+  sleep_.resize(base + count, 0);
+  order_.resize(base + count);
+  const auto is_wide = [&](const Contact& c) {
+    return skin_ && std::any_of(c.node.begin(), c.node.end(), [&](int j) { return j >= skin_->base; });
+  };
+  std::size_t next = base;
   for (const Colouring::Stage& stage : colouring.stages) {
     const int first_block = static_cast<int>(block_.size()) - 1;
     for (const auto& [begin, end] : stage.blocks) {
-      for (std::uint32_t i = begin; i < end; ++i) {
+      for (std::uint32_t i = begin; i < end; ++i, ++next) {
         const Contact& c = contacts[i];
-        HotContact<T> hot{};
-        for (int a = 0; a < 3; ++a) hot.n[a] = static_cast<T>(c.n[a]);
-        if (skin_ && std::any_of(c.node.begin(), c.node.end(), [&](int j) { return j >= skin_->base; })) {
-          widen(c, hot);
-        } else {
-          for (int j = 0; j < 4; ++j) hot.node[j] = c.node[j] == kNoNode ? c.node[0] : c.node[j];  // there b = 0
-          for (int j = 0; j < 3; ++j) hot.b[j] = static_cast<T>(c.b[j]);
-          if (c.node[3] == kNoNode) hot.node[3] = surface_node(c);
-        }
-        hot.k_N = static_cast<T>(k_N[i]);
-        hot.mu = static_cast<T>(c.mu);
-        hot.compliance = static_cast<T>(compliance[i]);
-        if (!r.empty()) {
-          const auto s = static_cast<double>(with_stencil(hot, [&](auto&& st) { return inverse_mass(hot, st); }));
-          for (int a = 0; a < 3; ++a) hot.r[a] = static_cast<T>(s * r[i][a]);
-        }
-        order_[base + i] = static_cast<std::uint32_t>(hot_.size());
-        hot_.push_back(hot);
-        cohesion_.push_back(static_cast<T>(cohesion_impulse[i]));
+        order_[base + i] = static_cast<std::uint32_t>(next);
+        if (is_wide(c))
+          widen(c, hot_[next]);
+        else if (c.node[3] == kNoNode)
+          hot_[next].node[3] = surface_node(c);
       }
-      block_.push_back(static_cast<int>(hot_.size()));
+      block_.push_back(static_cast<int>(next));
     }
     segments_.push_back({first_block, static_cast<int>(block_.size()) - 1, stage.parallel});
-    if (!stage.parallel) sequential_ += hot_.size() - block_[first_block];
+    if (!stage.parallel) sequential_ += next - block_[first_block];
   }
-  sleep_.resize(hot_.size(), 0);
+  for_each_index(count, [&](std::size_t i) {
+    const Contact& c = contacts[i];
+    const std::size_t at = order_[base + i];
+    HotContact<T>& hot = hot_[at];
+    for (int a = 0; a < 3; ++a) {
+      hot.n[a] = static_cast<T>(c.n[a]);
+      hot.r[a] = T(0);
+    }
+    if (!is_wide(c)) {
+      for (int j = 0; j < 3; ++j) {
+        hot.node[j] = c.node[j] == kNoNode ? c.node[0] : c.node[j];  // there b = 0
+        hot.b[j] = static_cast<T>(c.b[j]);
+      }
+      if (c.node[3] != kNoNode) hot.node[3] = c.node[3];
+    }
+    hot.k_N = static_cast<T>(k_N[i]);
+    hot.mu = static_cast<T>(c.mu);
+    hot.compliance = static_cast<T>(compliance[i]);
+    cohesion_[at] = static_cast<T>(cohesion_impulse[i]);
+    if (r.empty()) return;
+    const auto s = static_cast<double>(with_stencil(hot, [&](auto&& st) { return inverse_mass(hot, st); }));
+    for (int a = 0; a < 3; ++a) hot.r[a] = static_cast<T>(s * r[i][a]);
+  });
 }
 
 template <class T>
@@ -194,7 +208,7 @@ void Projection<T>::for_each_contact(F&& f) {
 template <class T>
 void Projection<T>::project(const SweepOptions& options) {
   for_each_contact([&](std::size_t i) { apply_warm_start(i); });
-  std::fill(sleep_.begin(), sleep_.end(), std::uint8_t{0});
+  for_each_index(sleep_.size(), [&](std::size_t i) { sleep_[i] = 0; });
   const T threshold2 = static_cast<T>(options.sleeping_threshold * options.sleeping_threshold);
   const auto rest = static_cast<std::uint8_t>(std::min(options.sleeping_sweeps, 255));
   for (int sweep = 0; sweep < options.sweeps; ++sweep) {

@@ -1,18 +1,15 @@
 #include "friction/admm.hpp"
 
-#include <oneapi/tbb/parallel_for.h>
-
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 
-#include "contact/projection.hpp"
+#include "parallel/loops.hpp"
 
 namespace stiction {
 
 namespace {
-
-constexpr int kNodesPerTask = 4096;
 
 class Stopwatch {
  public:
@@ -30,13 +27,34 @@ template <class T>
 class Admm {
  public:
   Admm(LinearDynamics& dynamics, const AdmmOptions& options, AdmmState& state)
-      : dynamics_(dynamics), options_(options), state_(state) {}
+      : dynamics_(dynamics),
+        options_(options),
+        state_(state),
+        projection_(projection_of(state.work)),
+        active_(state.work.active),
+        is_active_(state.work.is_active),
+        v_(state.v),
+        v_previous_(state.work.v_previous),
+        p_(state.p),
+        p_hat_(state.work.p_hat),
+        lambda_(state.work.lambda),
+        lambda_hat_(state.work.lambda_hat),
+        weighted_(state.work.weighted),
+        p_previous_(state.work.p_previous),
+        lambda_previous_(state.work.lambda_previous) {}
 
   AdmmReport run(const DetectContacts& detect);
 
  private:
   void start();
+  static Projection<T>& projection_of(AdmmWork& work) {
+    if constexpr (std::is_same_v<T, float>)
+      return work.in_single;
+    else
+      return work.in_double;
+  }
   void add_contacts(std::span<const Contact> contacts, std::span<const Vec3> r = {});
+  bool append_detected(const DetectContacts& detect, std::span<const Vec3> v);
   void activate_components_of(std::span<const Contact> contacts);
   void linear_solve();
   void project(double delta_before);
@@ -53,102 +71,109 @@ class Admm {
 
   template <class F>
   void for_active(F&& f) const {
-    const int n = static_cast<int>(active_.size());
-    tbb::parallel_for(tbb::blocked_range<int>(0, n, kNodesPerTask), [&](const auto& range) {
-      for (int i = range.begin(); i < range.end(); ++i) f(active_[i]);
-    });
+    for_each_index(active_.size(), [&](std::size_t i) { f(active_[i]); });
   }
 
   LinearDynamics& dynamics_;
   const AdmmOptions& options_;
   AdmmState& state_;
   AdmmReport report_;
-  Projection<T> projection_;
-  std::vector<int> active_;              // free nodes of components in contact
-  std::vector<std::uint8_t> is_active_;  // a value a component
-  std::vector<Vec3> v_, v_previous_, p_, p_hat_, lambda_, lambda_hat_, impulse_;
-  std::vector<Vec3> p_previous_, lambda_previous_;  // of the last iteration, for momentum
+  Projection<T>& projection_;
+  std::vector<int>& active_;
+  std::vector<std::uint8_t>& is_active_;
+  std::vector<Vec3>&v_, &v_previous_, &p_, &p_hat_, &lambda_, &lambda_hat_, &weighted_, &p_previous_, &lambda_previous_;
   double theta_ = 1, change2_previous_ = 0;
-  bool repairing_ = false;
+  bool started_ = false, repairing_ = false;
 };
 
 template <class T>
 void Admm<T>::start() {
   const std::size_t n = state_.v.size();
-  v_ = state_.v;
-  v_previous_ = v_;
-  p_ = v_;
-  lambda_.assign(n, Vec3::Zero());
-  impulse_.assign(n, Vec3::Zero());
+  active_.clear();
   is_active_.assign(dynamics_.component_count(), 0);
-  state_.w.assign(n, 0.0);
-  projection_.reset(std::vector<double>(n, 0.0), options_.solver.stages, dynamics_.skin());
-  for (std::size_t j = 0; j < n; ++j) projection_.set_p(static_cast<int>(j), v_[j]);
-  std::vector<Contact> known;
-  known.swap(state_.contacts);
-  std::vector<Vec3> r;
-  r.swap(state_.impulse);
-  if (r.size() != known.size()) r.clear();
-  for (std::size_t i = 0; i < r.size(); ++i) r[i] += known[i].cohesion * options_.dt * known[i].n;
-  add_contacts(known, r);
-  p_hat_ = p_;
-  lambda_hat_ = lambda_;
+  state_.w.resize(n);
+  for (auto* a : {&v_previous_, &p_, &p_hat_, &lambda_, &lambda_hat_, &weighted_, &state_.on_nodes}) a->resize(n);
+  for_each_index(n, [&](std::size_t j) {
+    v_previous_[j] = p_[j] = p_hat_[j] = v_[j];
+    lambda_[j] = lambda_hat_[j] = weighted_[j] = Vec3::Zero();
+    state_.w[j] = 0;
+  });
+  projection_.reset(state_.w, options_.solver.stages, dynamics_.skin());
+  for_each_index(n, [&](std::size_t j) { projection_.set_p(static_cast<int>(j), v_[j]); });
+  std::vector<Vec3>& r = state_.impulse;
+  if (r.size() != state_.contacts.size()) r.clear();
+  for_each_index(r.size(),
+                 [&](std::size_t i) { r[i] += state_.contacts[i].cohesion * options_.dt * state_.contacts[i].n; });
+  add_contacts(state_.contacts, r);
   if (options_.solver.accelerated) {
     p_previous_ = p_;
     lambda_previous_ = lambda_;
   }
+  started_ = true;
 }
 
 template <class T>
 void Admm<T>::activate_components_of(std::span<const Contact> contacts) {
-  std::vector<int> fresh;
   const Skin no_skin;
   const Skin& skin = dynamics_.skin() ? *dynamics_.skin() : no_skin;
-  for (const Contact& c : contacts)
-    c.for_each_node(skin, [&](int node, double) {
-      if (dynamics_.fixed()[node]) return;
-      const int component = dynamics_.component()[node];
-      if (is_active_[component]) return;
-      is_active_[component] = 1;
-      fresh.push_back(component);
+  std::vector<std::uint8_t> touched(is_active_.size(), 0);
+  for_each_index(contacts.size(), [&](std::size_t i) {
+    contacts[i].for_each_node(skin, [&](int node, double) {
+      if (!dynamics_.fixed()[node])
+        std::atomic_ref(touched[dynamics_.component()[node]]).store(1, std::memory_order_relaxed);
     });
+  });
+  std::vector<int> fresh;
+  for (std::size_t c = 0; c < touched.size(); ++c)
+    if (touched[c] && !is_active_[c]) {
+      is_active_[c] = 1;
+      fresh.push_back(static_cast<int>(c));
+    }
   if (fresh.empty()) return;
-  std::sort(fresh.begin(), fresh.end());
   dynamics_.activate(fresh, contacts, state_.w);
 
-  std::vector<std::uint8_t> is_fresh(is_active_.size(), 0);
-  for (const int component : fresh) is_fresh[component] = 1;
-  const auto component = dynamics_.component();
-  for (int j = 0; j < static_cast<int>(component.size()); ++j) {
-    if (component[j] < 0 || !is_fresh[component[j]] || dynamics_.fixed()[j]) continue;
-    active_.push_back(j);
+  const std::size_t before = active_.size();
+  for (const int component : fresh) {
+    const auto [first, last] = dynamics_.nodes_of(component);
+    for (int j = first; j < last; ++j)
+      if (!dynamics_.fixed()[j]) active_.push_back(j);
+  }
+  for_each_index(active_.size() - before, [&](std::size_t i) {
+    const int j = active_[before + i];
     projection_.set_inverse_weight(j, 1.0 / state_.w[j]);
     if (options_.solver.warm_start_forces && !repairing_) lambda_[j] = state_.lambda[j] / state_.w[j];
-    p_[j] = v_[j];
-    if (!lambda_hat_.empty()) {  // joined while the loop runs
-      lambda_hat_[j] = lambda_[j];
-      p_hat_[j] = p_[j];
-    }
-    if (!lambda_previous_.empty()) {
+    lambda_hat_[j] = lambda_[j];
+    p_[j] = p_hat_[j] = v_[j];
+    if (started_ && options_.solver.accelerated) {
       lambda_previous_[j] = lambda_[j];
       p_previous_[j] = p_[j];
     }
-  }
-  std::sort(active_.begin(), active_.end());
+  });
+  std::inplace_merge(active_.begin(), active_.begin() + static_cast<std::ptrdiff_t>(before), active_.end());
 }
 
 template <class T>
 void Admm<T>::add_contacts(std::span<const Contact> contacts, std::span<const Vec3> r) {
   if (contacts.empty()) return;
   activate_components_of(contacts);
-  std::vector<double> k_N, compliance, cohesion;
-  for (const Contact& c : contacts) {
-    k_N.push_back(normal_offset(c, options_.contact, options_.dt));
-    compliance.push_back(slack_compliance(options_.contact, options_.dt));
-    cohesion.push_back(c.cohesion * options_.dt);
-  }
-  projection_.append(contacts, k_N, compliance, cohesion, r);
-  state_.contacts.insert(state_.contacts.end(), contacts.begin(), contacts.end());
+  AdmmWork& work = state_.work;
+  for (auto* a : {&work.k_N, &work.compliance, &work.cohesion}) a->resize(contacts.size());
+  for_each_index(contacts.size(), [&](std::size_t i) {
+    work.k_N[i] = normal_offset(contacts[i], options_.contact, options_.dt);
+    work.compliance[i] = slack_compliance(options_.contact, options_.dt);
+    work.cohesion[i] = contacts[i].cohesion * options_.dt;
+  });
+  projection_.append(contacts, work.k_N, work.compliance, work.cohesion, r);
+}
+
+// Contacts that v leads to join the problem; returns whether there are any.
+template <class T>
+bool Admm<T>::append_detected(const DetectContacts& detect, std::span<const Vec3> v) {
+  const Stopwatch watch(report_.t_detection);
+  const std::vector<Contact> found = detect(v);
+  add_contacts(found);
+  state_.contacts.insert(state_.contacts.end(), found.begin(), found.end());
+  return !found.empty();
 }
 
 template <class T>
@@ -157,10 +182,10 @@ void Admm<T>::linear_solve() {
   const auto v_k = dynamics_.iterate();
   for_active([&](int j) {
     v_previous_[j] = v_[j];
-    impulse_[j] = state_.w[j] * (p_hat_[j] + lambda_hat_[j] - v_k[j]);
+    weighted_[j] = state_.w[j] * (p_hat_[j] + lambda_hat_[j] - v_k[j]);
   });
   const double delta = report_.history.empty() ? options_.solver.tolerance : report_.history.back();
-  dynamics_.solve(impulse_, v_, options_.solver.linear_tolerance * delta / options_.dt);
+  dynamics_.solve(weighted_, v_, options_.solver.linear_tolerance * delta / options_.dt);
   // What moves along without a contact of its own is feasible as it is.
   for (std::size_t j = 0; dynamics_.has_ties() && j < v_.size(); ++j)
     if (state_.w[j] == 0) p_[j] = v_[j];
@@ -184,10 +209,10 @@ template <class T>
 double Admm<T>::update_duals() {
   for_active([&](int j) { lambda_[j] = lambda_hat_[j] + p_[j] - v_[j]; });
   if (!options_.solver.accelerated) return 0;
-  double sum = 0;
-  for (const int j : active_)
-    sum += state_.w[j] * ((lambda_[j] - lambda_hat_[j]).squaredNorm() + (p_[j] - p_hat_[j]).squaredNorm());
-  return sum;
+  return sum_in_chunks(active_.size(), 0.0, [&](std::size_t i) {
+    const int j = active_[i];
+    return state_.w[j] * ((lambda_[j] - lambda_hat_[j]).squaredNorm() + (p_[j] - p_hat_[j]).squaredNorm());
+  });
 }
 
 // D20 Algorithm 4: momentum, dropped when the residual grows.
@@ -209,13 +234,7 @@ void Admm<T>::accelerate(double change2) {
 template <class T>
 AdmmReport Admm<T>::run(const DetectContacts& detect) {
   start();
-  const auto append_detected = [&](std::span<const Vec3> v) {
-    const Stopwatch watch(report_.t_detection);
-    const std::vector<Contact> found = detect(v);
-    add_contacts(found);
-    return !found.empty();
-  };
-  if (active_.empty() && !append_detected(v_)) {
+  if (active_.empty() && !append_detected(detect, v_)) {
     report_.converged = true;
     finish();
     return report_;
@@ -224,7 +243,7 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
   double delta = 0;
   for (int l = 1; l <= options_.solver.admm_iterations; ++l) {
     linear_solve();
-    if ((l - 1) % options_.solver.ccd_interval == 0) append_detected(v_);
+    if ((l - 1) % options_.solver.ccd_interval == 0) append_detected(detect, v_);
     project(delta);
 
     delta = delta_infinity();
@@ -232,7 +251,7 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
     report_.iterations = l;
     if (l == 1) report_.residual_first = delta;
     const double change2 = update_duals();
-    report_.converged = delta < options_.solver.tolerance && !(repairs() && append_detected(p_));
+    report_.converged = delta < options_.solver.tolerance && !(repairs() && append_detected(detect, p_));
     if (report_.converged || l == options_.solver.admm_iterations) break;
     if (options_.solver.accelerated) {
       accelerate(change2);
@@ -253,21 +272,28 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
 // δ∞ = dt (‖v − v_previous‖∞ + ‖v − p‖∞)                                         (D20 Alg. 2)
 template <class T>
 double Admm<T>::delta_infinity() const {
-  double step = 0, offset = 0;
-  for (const int j : active_) {
-    step = std::max(step, (v_[j] - v_previous_[j]).squaredNorm());
-    offset = std::max(offset, (v_[j] - p_[j]).squaredNorm());
-  }
+  using Largest = std::pair<double, double>;
+  const auto [step, offset] = reduce_in_chunks(
+      active_.size(), Largest(0, 0),
+      [&](std::size_t i) {
+        const int j = active_[i];
+        return Largest((v_[j] - v_previous_[j]).squaredNorm(), (v_[j] - p_[j]).squaredNorm());
+      },
+      [](const Largest& a, const Largest& b) {
+        return Largest(std::max(a.first, b.first), std::max(a.second, b.second));
+      });
   return options_.dt * (std::sqrt(step) + std::sqrt(offset));
 }
 
 // The same of single nodes: what all but a share of them are below.
 template <class T>
 double Admm<T>::delta_percentile(double share) const {
-  std::vector<double> delta;
-  delta.reserve(active_.size());
-  for (const int j : active_) delta.push_back(options_.dt * ((v_[j] - v_previous_[j]).norm() + (v_[j] - p_[j]).norm()));
-  if (delta.empty()) return 0;
+  if (active_.empty()) return 0;
+  std::vector<double> delta(active_.size());
+  for_each_index(delta.size(), [&](std::size_t i) {
+    const int j = active_[i];
+    delta[i] = options_.dt * ((v_[j] - v_previous_[j]).norm() + (v_[j] - p_[j]).norm());
+  });
   const auto nth = delta.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(delta.size() - 1));
   std::nth_element(delta.begin(), nth, delta.end());
   return *nth;
@@ -279,30 +305,24 @@ void Admm<T>::repair(const DetectContacts& detect) {
   if (!repairs()) return;
   repairing_ = true;
   for (int pass = 0; pass < options_.solver.repair_passes; ++pass) {
-    std::vector<Contact> found;
-    {
-      const Stopwatch watch(report_.t_detection);
-      found = detect(p_);
-    }
-    if (found.empty()) return;
-    add_contacts(found);
+    if (!append_detected(detect, p_)) return;
     project(0.0);
   }
 }
 
 template <class T>
 void Admm<T>::finish() {
-  for (const int j : active_) state_.lambda[j] = state_.w[j] * lambda_[j];
-  for (std::size_t j = 0; j < state_.w.size(); ++j)
-    if (state_.w[j] == 0) state_.lambda[j] = Vec3::Zero();
+  for_each_index(v_.size(), [&](std::size_t j) { state_.lambda[j] = state_.on_nodes[j] = Vec3::Zero(); });
+  for_active([&](int j) {
+    state_.lambda[j] = state_.w[j] * lambda_[j];
+    state_.on_nodes[j] = state_.w[j] * (p_[j] + lambda_hat_[j] - v_[j]);  // W p = W p_0 + Bᵀ r
+  });
   state_.impulse.resize(state_.contacts.size());
-  for (std::size_t i = 0; i < state_.contacts.size(); ++i) {
+  for_each_index(state_.contacts.size(), [&](std::size_t i) {
     const Contact& c = state_.contacts[i];
     state_.impulse[i] = projection_.impulse(i) - c.cohesion * options_.dt * c.n;
-  }
+  });
   report_.sequential_contacts = projection_.sequential_count();
-  state_.v = std::move(v_);
-  state_.p = std::move(p_);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "contact/contact.hpp"
+#include "contact/projection.hpp"
 #include "stiction/scene.hpp"
 
 namespace stiction {
@@ -28,6 +29,8 @@ class LinearDynamics {
   virtual std::span<const std::uint8_t> fixed() const = 0;
   virtual std::span<const int> component() const = 0;
   virtual int component_count() const = 0;
+  /// The nodes of a component: [first, second). Ranges ascend with the component.
+  virtual std::pair<int, int> nodes_of(int component) const = 0;
   /// Of the vertices that contacts may name; none: contacts act on nodes alone.
   virtual const Skin* skin() const { return nullptr; }
   /// Whether springs tie components together.
@@ -62,14 +65,27 @@ struct AdmmReport {
 /// Finds contacts that the velocities v lead to and that are not known yet, sorted by key.
 using DetectContacts = std::function<std::vector<Contact>(std::span<const Vec3> v)>;
 
-/// State that the solver reads and writes; all arrays have a value a node.
+/// Work arrays, kept from one solve to the next so that nothing is allocated once they have grown.
+struct AdmmWork {
+  Projection<double> in_double;
+  Projection<float> in_single;
+  std::vector<int> active;              ///< free nodes of components in contact, ascending
+  std::vector<std::uint8_t> is_active;  ///< a value a component
+  std::vector<Vec3> v_previous, p_hat, lambda, lambda_hat, weighted;
+  std::vector<Vec3> p_previous, lambda_previous;  ///< of the last iteration, for momentum
+  std::vector<double> k_N, compliance, cohesion;  ///< a value a contact
+};
+
+/// State that the solver reads and writes; arrays have a value a node, or a contact where said.
 struct AdmmState {
   std::vector<Vec3> v;            ///< in: start; out: velocity after the last linear solve, m/s
   std::vector<Vec3> p;            ///< out: feasible velocity; equals v where nothing touches
   std::vector<Vec3> lambda;       ///< in: W λ of the last solve; out: the same, kg m/s
   std::vector<Contact> contacts;  ///< in: known contacts, sorted by key; out: with those appended
   std::vector<Vec3> impulse;      ///< in: as below, or empty; out: r of each contact with cohesion, kg m/s
+  std::vector<Vec3> on_nodes;     ///< out: Bᵀ r, kg m/s
   std::vector<double> w;          ///< out: weights, kg
+  AdmmWork work;
 };
 
 AdmmReport solve_admm(LinearDynamics& dynamics, const AdmmOptions& options, const DetectContacts& detect,

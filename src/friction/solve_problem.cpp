@@ -28,6 +28,7 @@ class SparseDynamics final : public LinearDynamics {
   std::span<const std::uint8_t> fixed() const override { return fixed_; }
   std::span<const int> component() const override { return component_; }
   int component_count() const override { return 1; }
+  std::pair<int, int> nodes_of(int) const override { return {0, problem_.node_count}; }
 
   void activate(std::span<const int>, std::span<const Contact>, std::span<double> w) override {
     Eigen::VectorXd diagonal = Eigen::VectorXd::Zero(problem_.A.rows());

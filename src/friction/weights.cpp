@@ -1,8 +1,11 @@
 #include "friction/weights.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <vector>
+
+#include "parallel/loops.hpp"
 
 namespace stiction {
 
@@ -12,17 +15,25 @@ double node_weight(const SolverOptions& options, double eta, double m) {
 
 void lift_weights(std::span<const Contact> contacts, const Skin& skin, std::span<const std::uint8_t> fixed,
                   std::span<double> w) {
-  const std::vector<double> before(w.begin(), w.end());
-  for (const Contact& c : contacts) {
+  std::vector<double> before;
+  copy_in_chunks(w, before);
+  const auto raise = [&](int j, double to) {
+    std::atomic_ref<double> value(w[j]);
+    double now = value.load(std::memory_order_relaxed);
+    while (now < to && !value.compare_exchange_weak(now, to, std::memory_order_relaxed)) {
+    }
+  };
+  for_each_index(contacts.size(), [&](std::size_t i) {
+    const Contact& c = contacts[i];
     double mobility[2] = {0, 0};  // of the sides with b > 0 and b < 0
     c.for_each_node(skin, [&](int j, double b) {
       if (!fixed[j]) mobility[b < 0] += b * b / before[j];
     });
-    if (mobility[0] == 0 || mobility[1] == 0) continue;
+    if (mobility[0] == 0 || mobility[1] == 0) return;
     c.for_each_node(skin, [&](int j, double b) {
-      if (!fixed[j]) w[j] = std::max(w[j], std::sqrt(before[j] / mobility[b > 0]));
+      if (!fixed[j]) raise(j, std::sqrt(before[j] / mobility[b > 0]));
     });
-  }
+  });
 }
 
 }  // namespace stiction

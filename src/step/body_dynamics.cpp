@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "friction/weights.hpp"
+#include "parallel/loops.hpp"
 
 namespace stiction {
 
@@ -19,16 +20,14 @@ void for_each_body(std::span<Body* const> bodies, F&& f) {
 }
 
 double dot(std::span<const Vec3> a, std::span<const Vec3> b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i].dot(b[i]);
-  return sum;
+  return sum_in_chunks(a.size(), 0.0, [&](std::size_t i) { return a[i].dot(b[i]); });
 }
 }  // namespace
 
 void BodyDynamics::assemble(std::span<const Vec3> v_k) {
-  v_k_.assign(v_k.begin(), v_k.end());
+  copy_in_chunks(v_k, v_k_);
   active_.assign(world_.component_count, 0);
-  eta_.clear();
+  has_eta_ = false;
   y_.clear();
   failed_body_ = nullptr;
   linear_iterations_ = 0;
@@ -47,19 +46,19 @@ void BodyDynamics::mark_groups(std::span<std::uint8_t> components) const {
 
 bool BodyDynamics::solve_unweighted(std::span<const std::uint8_t> components, std::span<const Vec3> impulse,
                                     std::span<Vec3> v, double tolerance) {
-  const std::vector<double> no_weight(world_.nodes.x.size(), 0.0);
-  factor(no_weight, components);
+  no_weight_.resize(world_.nodes.x.size(), 0.0);
+  factor(no_weight_, components);
   y_.clear();
   solve_marked(impulse, v, components, tolerance);
   y_.clear();
   return factors_good();
 }
 
-void BodyDynamics::activate(std::span<const int> components, std::span<const Contact> contacts,
-                            std::span<double> w) {
-  if (eta_.empty()) {
-    eta_.assign(world_.nodes.x.size(), 0.0);
+void BodyDynamics::activate(std::span<const int> components, std::span<const Contact> contacts, std::span<double> w) {
+  if (!has_eta_) {
+    eta_.resize(world_.nodes.x.size(), 0.0);
     for (const Body* body : world_.bodies) body->smallest_eigenvalues(eta_);
+    has_eta_ = true;
   }
   std::vector<std::uint8_t> stale(world_.component_count, 0);
   for (const int c : components) stale[c] = 1;
@@ -67,13 +66,15 @@ void BodyDynamics::activate(std::span<const int> components, std::span<const Con
     const int c = world_.nodes.component[j];
     return c >= 0 && stale[c];
   };
-  for (std::size_t j = 0; j < w.size(); ++j)
+  for_each_index(w.size(), [&](std::size_t j) {
     if (is_fresh(j)) w[j] = node_weight(options_, eta_[j], world_.nodes.m[j]);
+  });
   if (options_.weight_lift) {
-    std::vector<double> lifted(w.begin(), w.end());
-    lift_weights(contacts, world_.nodes.skin, world_.nodes.fixed, lifted);
-    for (std::size_t j = 0; j < w.size(); ++j)
-      if (is_fresh(j)) w[j] = lifted[j];
+    copy_in_chunks(w, lifted_);
+    lift_weights(contacts, world_.nodes.skin, world_.nodes.fixed, lifted_);
+    for_each_index(w.size(), [&](std::size_t j) {
+      if (is_fresh(j)) w[j] = lifted_[j];
+    });
   }
   const std::vector<std::uint8_t> fresh = stale;
   mark_groups(stale);
@@ -110,11 +111,11 @@ void BodyDynamics::solve_marked(std::span<const Vec3> impulse, std::span<Vec3> v
   const std::size_t n = world_.nodes.x.size();
   if (y_.empty()) y_.assign(n, Vec3::Zero());
   rhs_.resize(n);
-  for (std::size_t j = 0; j < n; ++j) rhs_[j] = impulse[j] + ties.minus_g()[j];
+  for_each_index(n, [&](std::size_t j) { rhs_[j] = impulse[j] + ties.minus_g()[j]; });
   const auto solve_with = [&](const std::vector<Vec3>& y) {  // v = v_k + P⁻¹ (b − C y)
     q_.assign(n, Vec3::Zero());
     ties.multiply_between(y, q_);
-    for (std::size_t j = 0; j < n; ++j) q_[j] = rhs_[j] - q_[j];
+    for_each_index(n, [&](std::size_t j) { q_[j] = rhs_[j] - q_[j]; });
     solve_bodies(q_, v, components);
   };
   const auto in_solve = [&](std::size_t j) {
@@ -123,25 +124,24 @@ void BodyDynamics::solve_marked(std::span<const Vec3> impulse, std::span<Vec3> v
   };
   const auto multiply_between = [&](std::span<const Vec3> x, std::vector<Vec3>& out) {
     ties.multiply_between(x, out);
-    for (std::size_t j = 0; j < n; ++j)
+    for_each_index(n, [&](std::size_t j) {
       if (!in_solve(j)) out[j].setZero();
+    });
   };
 
   solve_with(y_);
   r_.assign(n, Vec3::Zero());
   d_.assign(n, Vec3::Zero());
-  for (std::size_t j = 0; j < n; ++j) {
+  for_each_index(n, [&](std::size_t j) {
     const Vec3 y = in_solve(j) ? Vec3(v[j] - v_k_[j]) : Vec3::Zero();
     d_[j] = y_[j] - y;
     y_[j] = y;
-  }
+  });
   multiply_between(d_, r_);
   z_.assign(n, Vec3::Zero());
   const auto precondition = [&] {
     for_each_body(world_.bodies, [&](Body& body) { body.precondition(r_, z_, components); });
-    double largest2 = 0;
-    for (const Vec3& z : z_) largest2 = std::max(largest2, z.squaredNorm());
-    return std::sqrt(largest2);
+    return std::sqrt(max_in_chunks(n, [&](std::size_t j) { return z_[j].squaredNorm(); }));
   };
   double error = precondition();
   if (error <= tolerance) return;
@@ -153,19 +153,19 @@ void BodyDynamics::solve_marked(std::span<const Vec3> impulse, std::span<Vec3> v
     q_ = pd_;
     multiply_between(d_, q_);
     const double alpha = rz / dot(d_, q_);
-    for (std::size_t j = 0; j < n; ++j) {
+    for_each_index(n, [&](std::size_t j) {
       y_[j] += alpha * d_[j];
       r_[j] -= alpha * q_[j];
-    }
+    });
     error = precondition();
     const double rz_next = dot(r_, z_);
     if (error <= tolerance || !(rz_next > 0)) break;
     const double beta = rz_next / rz;
     rz = rz_next;
-    for (std::size_t j = 0; j < n; ++j) {
+    for_each_index(n, [&](std::size_t j) {
       d_[j] = z_[j] + beta * d_[j];
       pd_[j] = r_[j] + beta * pd_[j];
-    }
+    });
   }
   const std::vector<Vec3> y = y_;
   solve_with(y);  // finds the auxiliary degrees of freedom, too

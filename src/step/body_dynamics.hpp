@@ -12,7 +12,7 @@ namespace stiction {
 
 class BodyDynamics final : public LinearDynamics {
  public:
-  BodyDynamics(World& world, const SolverOptions& options) : world_(world), options_(options) {}
+  explicit BodyDynamics(World& world) : world_(world), options_(world.scene.solver) {}
 
   /// Assembles every body at the iterate v_k.
   void assemble(std::span<const Vec3> v_k);
@@ -29,6 +29,7 @@ class BodyDynamics final : public LinearDynamics {
   std::span<const std::uint8_t> fixed() const override { return world_.nodes.fixed; }
   std::span<const int> component() const override { return world_.nodes.component; }
   int component_count() const override { return world_.component_count; }
+  std::pair<int, int> nodes_of(int component) const override { return world_.component_nodes[component]; }
   const Skin* skin() const override { return &world_.nodes.skin; }
   bool has_ties() const override { return !world_.ties.empty(); }
   void activate(std::span<const int> components, std::span<const Contact> contacts, std::span<double> w) override;
@@ -49,9 +50,10 @@ class BodyDynamics final : public LinearDynamics {
   void solve_bodies(std::span<const Vec3> impulse, std::span<Vec3> v, std::span<const std::uint8_t> components);
 
   World& world_;
-  SolverOptions options_;
+  const SolverOptions& options_;
   std::vector<Vec3> v_k_;
-  std::vector<double> eta_;
+  std::vector<double> eta_, no_weight_, lifted_;
+  bool has_eta_ = false;  // of this assembly
   std::vector<std::uint8_t> active_;
   const Body* failed_body_ = nullptr;
   std::vector<Vec3> rhs_, y_, r_, z_, d_, pd_, q_;  // of conjugate gradients

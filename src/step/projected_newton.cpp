@@ -1,12 +1,14 @@
 #include "step/projected_newton.hpp"
 
+#include <oneapi/tbb/parallel_sort.h>
+
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <numeric>
 
 #include "contact/residual.hpp"
-#include "step/body_dynamics.hpp"
+#include "parallel/loops.hpp"
 
 namespace stiction {
 
@@ -26,7 +28,12 @@ class Step {
         time_(time),
         dt_(dt),
         report_(report),
-        dynamics_(world, world.scene.solver) {}
+        dynamics_(state.dynamics),
+        v_(state.v),
+        admm_(state.admm) {
+    admm_.contacts.clear();
+    admm_.impulse.clear();
+  }
 
   void move_kinematic_bodies();
   bool predict();
@@ -56,10 +63,10 @@ class Step {
   StepState& state_;
   double time_, dt_;
   StepReport& report_;
-  BodyDynamics dynamics_;
+  BodyDynamics& dynamics_;
   std::vector<Pose> pose_start_, pose_end_, displacement_, displacement_start_;
-  std::vector<Vec3> v_;  // iterate; at the end the step's velocity
-  AdmmState admm_;
+  std::vector<Vec3>& v_;  // iterate; at the end the step's velocity
+  AdmmState& admm_;
   std::size_t proximity_contacts_ = 0;
 };
 
@@ -76,11 +83,13 @@ void Step::move_kinematic_bodies() {
   };
   displace(time_, displacement_start_);
   displace(time_ + dt_, displacement_);
-  v_ = nodes_.v;
+  copy_in_chunks(nodes_.v, v_);
   for (const KinematicMesh& mesh : world_.meshes) {
     const int count = static_cast<int>(world_.scene.colliders[mesh.collider].mesh.vertices.size());
-    for (int i = 0; i < count; ++i)
-      v_[mesh.first_node + i] = (world_.mesh_vertex_at(mesh, i, time_ + dt_) - nodes_.x[mesh.first_node + i]) / dt_;
+    for_each_index(count, [&](std::size_t i) {
+      const std::size_t j = mesh.first_node + i;
+      v_[j] = (world_.mesh_vertex_at(mesh, static_cast<int>(i), time_ + dt_) - nodes_.x[j]) / dt_;
+    });
   }
   StepContext context;
   context.dt = dt_;
@@ -117,15 +126,15 @@ bool Step::solve_unconstrained(int newton_iteration) {
   std::vector<std::uint8_t> components(world_.component_count, 1);
   if (newton_iteration > 0) {
     std::vector<std::uint8_t> touching(world_.component_count, 0);
-    for (const Contact& c : admm_.contacts)
-      c.for_each_node(nodes_.skin, [&](int node, double) {
-        if (!nodes_.fixed[node]) touching[nodes_.component[node]] = 1;
+    for_each_index(admm_.contacts.size(), [&](std::size_t i) {
+      admm_.contacts[i].for_each_node(nodes_.skin, [&](int node, double) {
+        if (!nodes_.fixed[node]) std::atomic_ref(touching[nodes_.component[node]]).store(1, std::memory_order_relaxed);
       });
+    });
     dynamics_.mark_groups(touching);
     for (std::size_t c = 0; c < components.size(); ++c) components[c] = !touching[c];
   }
-  const std::vector<Vec3> no_impulse(nodes_.x.size(), Vec3::Zero());
-  const bool good = dynamics_.solve_unweighted(components, no_impulse, v_, linear_tolerance());
+  const bool good = dynamics_.solve_unweighted(components, state_.no_impulse, v_, linear_tolerance());
   report_.linear_iterations += dynamics_.linear_iterations();
   report_.t_dynamics += seconds_since(start);
   return good;
@@ -139,24 +148,25 @@ void Step::detect_first_contacts() {
   proximity_contacts_ = admm_.contacts.size();
   const std::vector<Contact> continuous = detector.continuous(v_);
   admm_.contacts.insert(admm_.contacts.end(), continuous.begin(), continuous.end());
-  admm_.lambda = state_.lambda;
+  copy_in_chunks(state_.lambda, admm_.lambda);
   report_.t_collision += seconds_since(start);
 }
 
 // Contacts appended by the last solve take their place in the order of keys, with their impulses.
 void Step::sort_contacts() {
-  std::vector<std::size_t> order(admm_.contacts.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return admm_.contacts[a].key < admm_.contacts[b].key; });
-  std::vector<Contact> contacts;
-  std::vector<Vec3> impulse;
-  for (const std::size_t i : order) {
-    contacts.push_back(admm_.contacts[i]);
-    if (!admm_.impulse.empty()) impulse.push_back(admm_.impulse[i]);
-  }
-  admm_.contacts.swap(contacts);
-  admm_.impulse.swap(impulse);
+  const std::size_t count = admm_.contacts.size();
+  auto& order = state_.order;
+  order.resize(count);
+  for_each_index(count, [&](std::size_t i) { order[i] = {admm_.contacts[i].key, static_cast<std::uint32_t>(i)}; });
+  tbb::parallel_sort(order.begin(), order.end());
+  state_.sorted_contacts.resize(count);
+  state_.sorted_impulse.resize(admm_.impulse.size());
+  for_each_index(count, [&](std::size_t i) {
+    state_.sorted_contacts[i] = admm_.contacts[order[i].second];
+    if (!admm_.impulse.empty()) state_.sorted_impulse[i] = admm_.impulse[order[i].second];
+  });
+  admm_.contacts.swap(state_.sorted_contacts);
+  admm_.impulse.swap(state_.sorted_impulse);
 }
 
 bool Step::solve_friction(int newton_iteration) {
@@ -166,7 +176,7 @@ bool Step::solve_friction(int newton_iteration) {
   options.contact = world_.scene.contact;
   options.dt = dt_;
   if (newton_iteration + 1 < options.solver.newton_iterations) options.solver.repair_passes = 0;
-  admm_.v = v_;
+  copy_in_chunks(v_, admm_.v);
   const int before = dynamics_.linear_iterations();
   sort_contacts();
   const AdmmReport admm = solve_admm(
@@ -188,7 +198,7 @@ bool Step::solve_friction(int newton_iteration) {
 
 void Step::accept_iterate() {
   for (Body* body : world_.bodies) body->accept_iterate();
-  v_ = world_.scene.solver.final_velocity == FinalVelocity::p ? admm_.p : admm_.v;
+  copy_in_chunks(world_.scene.solver.final_velocity == FinalVelocity::p ? admm_.p : admm_.v, v_);
 }
 
 void Step::count_crossings() {
@@ -201,8 +211,7 @@ void Step::count_crossings() {
   report_.broad_phases = detector.broad_phases();
   report_.candidates = static_cast<std::int64_t>(detector.candidate_count());
   report_.deep_contacts = static_cast<std::int64_t>(detector.deep_contacts());
-  double mu_sum = 0;
-  for (const Contact& c : admm_.contacts) mu_sum += c.mu;
+  const double mu_sum = sum_in_chunks(admm_.contacts.size(), 0.0, [&](std::size_t i) { return admm_.contacts[i].mu; });
   report_.mu_n_over_m = mu_sum / std::max(1, world_.free_degrees_of_freedom());
   report_.nu = 3.0 * static_cast<double>(report_.contacts) / std::max(1, world_.free_degrees_of_freedom());
   report_.t_collision += seconds_since(start);
@@ -210,38 +219,43 @@ void Step::count_crossings() {
 
 // The one residual, of the last linearised problem.
 void Step::measure_coulomb_error() {
-  state_.contact_impulse.assign(nodes_.x.size(), Vec3::Zero());
-  if (admm_.contacts.empty()) return;
   const auto start = Clock::now();
-  std::vector<Vec3> r(admm_.contacts.size());
-  std::vector<double> k_N(r.size()), inverse_mass(nodes_.x.size(), 0.0);
-  for (std::size_t i = 0; i < r.size(); ++i) {
+  copy_in_chunks(admm_.contacts.empty() ? state_.no_impulse : admm_.on_nodes, state_.contact_impulse);
+  if (admm_.contacts.empty()) return;
+  state_.r.resize(admm_.contacts.size());
+  state_.k_N.resize(admm_.contacts.size());
+  for_each_index(state_.r.size(), [&](std::size_t i) {
     const Contact& c = admm_.contacts[i];
-    r[i] = admm_.impulse[i] + c.cohesion * dt_ * c.n;
-    k_N[i] = normal_offset(c, world_.scene.contact, dt_);
-    c.for_each_node(nodes_.skin, [&](int node, double b) { state_.contact_impulse[node] += b * admm_.impulse[i]; });
-  }
-  for (std::size_t j = 0; j < inverse_mass.size(); ++j)
-    if (!nodes_.fixed[j]) inverse_mass[j] = 1.0 / nodes_.m[j];
-  std::vector<Vec3> v_hat = v_;
+    state_.r[i] = admm_.impulse[i] + c.cohesion * dt_ * c.n;
+    state_.k_N[i] = normal_offset(c, world_.scene.contact, dt_);
+  });
+  state_.inverse_mass.resize(nodes_.x.size());
+  for_each_index(nodes_.x.size(),
+                 [&](std::size_t j) { state_.inverse_mass[j] = nodes_.fixed[j] ? 0.0 : 1.0 / nodes_.m[j]; });
+  copy_in_chunks(v_, state_.v_hat);
   dynamics_.solve_unweighted(std::vector<std::uint8_t>(dynamics_.active().begin(), dynamics_.active().end()),
-                             state_.contact_impulse, v_hat, linear_tolerance());
-  report_.coulomb_error = coulomb_error(admm_.contacts, r, k_N, slack_compliance(world_.scene.contact, dt_), v_hat,
-                                        inverse_mass, nodes_.skin);
+                             state_.contact_impulse, state_.v_hat, linear_tolerance());
+  report_.coulomb_error =
+      coulomb_error(admm_.contacts, state_.r, state_.k_N, slack_compliance(world_.scene.contact, dt_), state_.v_hat,
+                    state_.inverse_mass, nodes_.skin);
   report_.t_solver += seconds_since(start);
 }
 
 void Step::advance_state() {
   for (Body* body : world_.bodies) body->end_step(nodes_, v_);
   std::swap(nodes_.v, v_);  // v_ now holds the velocity at the start of the step
-  for (std::size_t j = 0; j < nodes_.x.size(); ++j) nodes_.x[j] += dt_ * nodes_.v[j];
-  state_.lambda = admm_.lambda;
+  for_each_index(nodes_.x.size(), [&](std::size_t j) { nodes_.x[j] += dt_ * nodes_.v[j]; });
+  state_.lambda.swap(admm_.lambda);
 }
 
 void Step::measure() {
   report_.dt = dt_;
-  std::vector<Vec3> impulse = state_.contact_impulse;
-  if (dynamics_.has_ties()) world_.ties.add_impulses(nodes_.x, impulse);
+  std::vector<Vec3> with_ties;
+  if (dynamics_.has_ties()) {
+    with_ties = state_.contact_impulse;
+    world_.ties.add_impulses(nodes_.x, with_ties);
+  }
+  const std::vector<Vec3>& impulse = dynamics_.has_ties() ? with_ties : state_.contact_impulse;
   for (Body* body : world_.bodies) {
     const BodyEnergy energy = body->measure(nodes_, v_, impulse, world_.scene.world);
     report_.energy_kinetic += energy.kinetic;
@@ -251,17 +265,18 @@ void Step::measure() {
   }
   if (dynamics_.has_ties()) report_.energy_elastic += world_.ties.energy(nodes_.x);
   for (const auto& r : world_.rods) report_.guarded_stencils += r->guarded_stencils();
-  for (std::size_t j = 0; j < nodes_.v.size(); ++j)
-    if (!nodes_.fixed[j]) report_.max_speed = std::max(report_.max_speed, nodes_.v[j].norm());
+  report_.max_speed = std::sqrt(
+      max_in_chunks(nodes_.v.size(), [&](std::size_t j) { return nodes_.fixed[j] ? 0.0 : nodes_.v[j].squaredNorm(); }));
 }
 
 bool Step::finite(std::string& failure) const {
-  for (const Body* body : world_.bodies)
-    for (int j = body->first_node; j < body->first_node + body->node_count; ++j)
-      if (!v_[j].allFinite()) {
-        failure = "body '" + body->name + "': velocities are not finite";
-        return false;
-      }
+  for (const Body* body : world_.bodies) {
+    const double broken = max_in_chunks(
+        body->node_count, [&](std::size_t j) { return v_[body->first_node + j].allFinite() ? 0.0 : 1.0; });
+    if (broken == 0) continue;
+    failure = "body '" + body->name + "': velocities are not finite";
+    return false;
+  }
   return true;
 }
 

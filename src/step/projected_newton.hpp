@@ -3,15 +3,27 @@
 
 #include <string>
 
-#include "step/world.hpp"
+#include "step/body_dynamics.hpp"
 #include "stiction/report.hpp"
 
 namespace stiction {
 
-/// What a step carries over to the next, besides the nodes and the bodies' own state.
+/// What a step carries over to the next, besides the nodes and the bodies' own state, and the arrays it works in.
 struct StepState {
+  explicit StepState(World& world)
+      : lambda(world.nodes.x.size(), Vec3::Zero()), contact_impulse(lambda), no_impulse(lambda), dynamics(world) {}
+
   std::vector<Vec3> lambda;           ///< W λ, the warm start of the contact forces, kg m/s
   std::vector<Vec3> contact_impulse;  ///< Bᵀ r of the last step, kg m/s
+  const std::vector<Vec3> no_impulse;
+  BodyDynamics dynamics;
+  AdmmState admm;
+  std::vector<Vec3> v;                    ///< iterate; at the end the step's velocity, m/s
+  std::vector<Vec3> v_hat, r;             ///< of the one residual: velocities that r leads to, impulses
+  std::vector<double> inverse_mass, k_N;  ///< of the one residual
+  std::vector<std::pair<ContactKey, std::uint32_t>> order;
+  std::vector<Contact> sorted_contacts;
+  std::vector<Vec3> sorted_impulse;
 };
 
 /// Advances the world from `time` by dt. Returns false, with the world in disorder and `failure` naming what went

@@ -10,10 +10,7 @@
 namespace stiction {
 
 struct Simulation::Impl {
-  explicit Impl(Scene scene) : world(std::move(scene)) {
-    state.lambda.assign(world.nodes.x.size(), Vec3::Zero());
-    state.contact_impulse = state.lambda;
-  }
+  explicit Impl(Scene scene) : world(std::move(scene)), state(world) {}
 
   void save(Snapshot& s) const {
     s.step = step;
@@ -48,6 +45,7 @@ struct Simulation::Impl {
 
   World world;
   StepState state;
+  Snapshot before;  // the step at hand
   std::int64_t step = 0;
   double time = 0;
 };
@@ -82,7 +80,7 @@ Simulation& Simulation::operator=(Simulation&&) noexcept = default;
 
 StepReport Simulation::step() {
   const auto start = std::chrono::steady_clock::now();
-  Snapshot before;
+  Snapshot& before = impl_->before;
   impl_->save(before);
   const double dt = scene().time.dt();
   std::string failure;

@@ -118,18 +118,20 @@ World::World(Scene scene_in) : scene(std::move(scene_in)) {
   for (auto& r : rods) bodies.push_back(r.get());
   for (auto& c : chains) bodies.push_back(c.get());
   add_sparse_bodies();
+  const auto add_component = [&](int first, int count) {
+    std::fill_n(nodes.component.begin() + first, count, component_count++);
+    component_nodes.emplace_back(first, first + count);
+  };
   const auto number_strands = [&](auto& body) {
     body.first_component = component_count;
     for (int s = 0; s < body.component_count; ++s)
-      for (int i = 0; i < body.layout().node_count(s); ++i)
-        nodes.component[body.layout().first_node(s) + i] = component_count + s;
-    component_count += body.component_count;
+      add_component(body.layout().first_node(s), body.layout().node_count(s));
   };
   for (auto& r : rods) number_strands(*r);
   for (auto& c : chains) number_strands(*c);
   for (auto& b : sparse) {
-    b->first_component = component_count++;
-    std::fill_n(nodes.component.begin() + b->first_node, b->node_count, b->first_component);
+    b->first_component = component_count;
+    add_component(b->first_node, b->node_count);
   }
   add_meshes();
   add_surfaces();

@@ -60,6 +60,7 @@ struct World {
   std::vector<KinematicMesh> meshes;
   std::vector<TriangleMesh> shapes;  // of every collider, local coordinates, for pictures
   int component_count = 0;
+  std::vector<std::pair<int, int>> component_nodes;  // [first, second) of each
   std::unique_ptr<Detector> detector;
 
  private:

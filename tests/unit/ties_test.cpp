@@ -54,7 +54,7 @@ Scene tied_scene() {
 
 // The world of a scene at an iterate, its contacts left out.
 struct TiedWorld {
-  explicit TiedWorld(const Scene& scene) : world(scene), dynamics(world, world.scene.solver), v(world.nodes.v) {
+  explicit TiedWorld(const Scene& scene) : world(scene), dynamics(world), v(world.nodes.v) {
     poses.resize(world.scene.colliders.size());
     context.dt = kDt;
     context.time_end = kDt;

@@ -16,7 +16,7 @@ Contact point_on_edge(int a, int b, int c) {
 }
 
 TEST(NodeWeight, LiesBetweenMassAndStiffness) {
-  SolverOptions options;  // sigma 0.001, beta 25
+  SolverOptions options;                                   // sigma 0.001, beta 25
   EXPECT_DOUBLE_EQ(node_weight(options, 10, 1), 10);       // softer than 25 masses
   EXPECT_DOUBLE_EQ(node_weight(options, 100, 1), 25);      // stiffer
   EXPECT_DOUBLE_EQ(node_weight(options, 100000, 1), 100);  // much stiffer
