@@ -14,16 +14,24 @@ nlohmann::json bench_rods_solve(int strands);
 /// 20,000 nodes, `compare` Eigen's factor and CHOLMOD's where the build has it.
 nlohmann::json bench_sparse_solve(bool large, bool compare);
 
-struct HairyBallOptions {
-  int hairs = 16000;                       ///< nominal sizes of D20's Table 2 stand for its exact ones
+/// What times frames of a scene of D20's Table 2.
+struct FramesOptions {
+  int hairs = 16000;                       ///< nominal sizes of the table stand for its exact ones
   int frames = 2;                          ///< timed
   int steps = 0;                           ///< timed, in place of frames
   int threads = 0;                         ///< 0: all
   std::string state_folder = "out/bench";  ///< that keeps the state the frames start from
 };
 
+/// Threads that an option of 0 stands for.
+int thread_count(int option);
+
 /// Core-seconds of frames inside a rotation of D20's hairy ball, printed beside the paper's row.
-nlohmann::json bench_hairy_ball(const HairyBallOptions& options);
+nlohmann::json bench_hairy_ball(const FramesOptions& options);
+
+/// The same for a scene file, from `start` (s) on, which the scene's own settings reach. `name` is that of the row.
+nlohmann::json bench_scene(const std::string& name, const std::string& file, const FramesOptions& options,
+                           double start);
 
 struct RabbitsOptions {
   int count = 120;                                  ///< as many at most, in a grid that is near a cube

@@ -7,13 +7,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <filesystem>
 #include <stdexcept>
-#include <thread>
 
 #include "bench/benchmarks.hpp"
-#include "io/checkpoint.hpp"
+#include "bench/timed_run.hpp"
 #include "io/resources.hpp"
 #include "stiction/scene_file.hpp"
 #include "stiction/simulation.hpp"
@@ -41,65 +39,30 @@ Scene rabbits_scene(const RabbitsOptions& options) {
                                     fmt::format("collider.0.position=[0, 0, {}]", -radius - 0.01)});
 }
 
-/// The state at options.start.
-Snapshot preroll(const Scene& scene, const RabbitsOptions& options) {
-  const std::string fingerprint = fmt::format("{} rabbits at {} s", scene.solids.size(), options.start);
-  const std::filesystem::path kept =
-      std::filesystem::path(options.state_folder) /
-      fmt::format("rabbits_{}_{}ms.h5", scene.solids.size(), std::lround(1e3 * options.start));
-  if (std::filesystem::exists(kept)) return load_checkpoint(kept, fingerprint);
-  std::filesystem::create_directories(options.state_folder);
-  Simulation simulation(scene);
-  while (simulation.time() < options.start - 1e-9) {
-    const StepReport r = simulation.step();
-    if (r.step % 20 == 0)
-      fmt::print(stderr, "reaching {} s: {:.3f} s, {} contacts, {:.2f} s a step\n", options.start, r.time, r.contacts,
-                 r.t_step);
-  }
-  Snapshot state = simulation.snapshot();
-  save_checkpoint(kept, state, fingerprint);
-  return state;
-}
-
 }  // namespace
 
 nlohmann::json bench_rabbits(const RabbitsOptions& options) {
   if (options.count < 1 || options.steps < 1) throw std::invalid_argument("count and steps must be positive");
-  const int threads = options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
+  const int threads = thread_count(options.threads);
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
   const Scene scene = rabbits_scene(options);
+  const std::string at = fmt::format("{}_{}ms.h5", scene.solids.size(), std::lround(1e3 * options.start));
   Simulation simulation(scene);
-  simulation.restore(preroll(scene, options));
+  simulation.restore(reach(scene, options.start, std::filesystem::path(options.state_folder) / ("rabbits_" + at),
+                           fmt::format("{} rabbits at {} s", scene.solids.size(), options.start)));
 
-  StepReport sum;
-  double residual = 0;
-  int reached = 0, most = 0;
+  const TimedSteps timed = time_steps(simulation, options.steps);
   std::vector<double> frame_iterations;  // mean of each frame: Figure 11
-  int frame_steps = 0;
-  const std::clock_t clock_start = std::clock();
-  for (int i = 0; i < options.steps; ++i) {
-    const StepReport r = simulation.step();
-    sum.t_step += r.t_step;
-    sum.t_dynamics += r.t_dynamics;
-    sum.t_collision += r.t_collision;
-    sum.t_solver += r.t_solver;
-    sum.contacts += r.contacts;
-    sum.admm_iterations += r.admm_iterations;
-    sum.crossings += r.crossings;
-    most = std::max(most, r.admm_iterations);
-    residual = std::max(residual, r.residual_m);
-    reached += r.residual_m <= scene.solver.tolerance ? 1 : 0;
-    if (frame_steps == 0) frame_iterations.push_back(0);
-    ++frame_steps;
-    frame_iterations.back() += (r.admm_iterations - frame_iterations.back()) / frame_steps;
-    if (frame_steps == scene.time.steps_per_frame) frame_steps = 0;
-    fmt::print(stderr,
-               "step {}: {} contacts, {:.2f} s (dynamics {:.2f}, collision {:.2f}, solver {:.2f}), {} "
-               "iterations to {:.1e} m\n",
-               r.step, r.contacts, r.t_step, r.t_dynamics, r.t_collision, r.t_solver, r.admm_iterations, r.residual_m);
+  const int per_frame = scene.time.steps_per_frame;
+  for (int first = 0; first < timed.steps; first += per_frame) {
+    const int last = std::min(first + per_frame, timed.steps);
+    double sum = 0;
+    for (int i = first; i < last; ++i) sum += timed.iterations[i];
+    frame_iterations.push_back(sum / (last - first));
   }
-  const double cpu = static_cast<double>(std::clock() - clock_start) / CLOCKS_PER_SEC / options.steps;
-  const double n = options.steps, t_step = sum.t_step / n, core_seconds = t_step * threads;
+  const auto reached = std::count_if(timed.residual.begin(), timed.residual.end(),
+                                     [&](double r) { return r <= scene.solver.tolerance; });
+  const double n = timed.steps, t_step = timed.wall / n, core_seconds = t_step * threads, cpu = timed.cpu / n;
   const auto rabbits = static_cast<double>(scene.solids.size());
   const double paper = kPaperStep * kPaperCores;
   nlohmann::json figures = {
@@ -107,31 +70,32 @@ nlohmann::json bench_rabbits(const RabbitsOptions& options) {
       {"nodes", simulation.positions().size()},
       {"start_s", options.start},
       {"steps", options.steps},
-      {"contacts_mean", static_cast<double>(sum.contacts) / n},
+      {"contacts_mean", timed.contacts_mean},
       {"t_step_s", t_step},
-      {"t_dynamics_s", sum.t_dynamics / n},
-      {"t_collision_s", sum.t_collision / n},
-      {"t_solver_s", sum.t_solver / n},
-      {"pct_solver", 100 * sum.t_solver / sum.t_step},
+      {"t_dynamics_s", timed.t_dynamics / n},
+      {"t_collision_s", timed.t_collision / n},
+      {"t_solver_s", timed.t_solver / n},
+      {"pct_solver", 100 * timed.t_solver / timed.wall},
       {"threads", threads},
       {"core_seconds", core_seconds},
       {"cpu_seconds", cpu},  // the same, but for time that others had the cores
       {"paper_core_seconds", paper * rabbits / 120},
       {"paper_single_core_s", kPaperSingle * rabbits / 120},
-      {"iterations_mean", sum.admm_iterations / n},
-      {"iterations_max", most},
+      {"iterations_mean", timed.iterations_mean},
+      {"iterations_max", timed.iterations_max},
       {"iterations_frames", frame_iterations},
       {"reached", reached},
-      {"residual_m_max", residual},
-      {"crossings", sum.crossings},
+      {"residual_m", timed.residual},
+      {"residual_m_max", timed.residual_max()},
+      {"crossings", timed.crossings},
       {"peak_rss_bytes", peak_rss_bytes()},
       {"state_hash", fmt::format("{:016x}", simulation.state_hash())},
   };
   fmt::print("{:10} {:>8} {:>9} {:>8} {:>8} {:>6} {:>13} {:>21}\n", "", "rabbits", "contacts", "t_step", "%solver",
              "cores", "core-seconds", "iterations mean (max)");
   fmt::print("{:10} {:>8} {:>9.0f} {:>7.2f}s {:>7.0f}% {:>6} {:>13.2f} {:>13.1f} ({:>5})\n", "stiction", rabbits,
-             static_cast<double>(sum.contacts) / n, t_step, 100 * sum.t_solver / sum.t_step, threads, core_seconds,
-             sum.admm_iterations / n, most);
+             timed.contacts_mean, t_step, 100 * timed.t_solver / timed.wall, threads, core_seconds,
+             timed.iterations_mean, timed.iterations_max);
   fmt::print("{:10} {:>8} {:>9} {:>7.2f}s {:>7.0f}% {:>6} {:>13.2f}\n", "D20", 120, "", kPaperStep, kPaperSolver,
              kPaperCores, paper);
   fmt::print("{:10} {:>8} {:>9} {:>7.2f}s {:>8} {:>6} {:>13.2f}\n", "D20", 120, "", kPaperSingle, "", 1, kPaperSingle);
@@ -141,7 +105,7 @@ nlohmann::json bench_rabbits(const RabbitsOptions& options) {
       "{:.2e} m; {} "
       "crossings\n",
       paper / 120 / (core_seconds / rabbits), kPaperSingle / 120 / (core_seconds / rabbits), reached, options.steps,
-      scene.solver.tolerance, residual, sum.crossings);
+      scene.solver.tolerance, timed.residual_max(), timed.crossings);
   return figures;
 }
 

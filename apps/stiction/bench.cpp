@@ -22,18 +22,40 @@ void add_bench(CLI::App& app, int&) {
     if (!json_path->empty()) write_json_atomically(*json_path, figures);
   });
 
-  auto ball = std::make_shared<HairyBallOptions>();
-  CLI::App* hairy = command->add_subcommand("hairy-ball", "D20's hairy balls: core-seconds of a frame (Table 2)");
-  hairy->add_option("--hairs", ball->hairs, "16000, 32000, 64000, 127000, or any number")->capture_default_str();
-  hairy->add_option("--frames", ball->frames, "Frames to time")->capture_default_str();
-  hairy->add_option("--steps", ball->steps, "Steps to time, in place of frames");
-  hairy->add_option("--threads", ball->threads, "Threads; 0: all")->capture_default_str();
-  hairy->add_option("--state", ball->state_folder, "Folder that keeps the state to start from")->capture_default_str();
-  hairy->fallthrough();
-  hairy->callback([=] {
+  const auto add_frames = [&](const char* name, const char* text, int hairs, const char* sizes) {
+    auto options = std::make_shared<FramesOptions>();
+    options->hairs = hairs;
+    CLI::App* frames = command->add_subcommand(name, text);
+    if (sizes) frames->add_option("--hairs", options->hairs, sizes)->capture_default_str();
+    frames->add_option("--frames", options->frames, "Frames to time")->capture_default_str();
+    frames->add_option("--steps", options->steps, "Steps to time, in place of frames");
+    frames->add_option("--threads", options->threads, "Threads; 0: all")->capture_default_str();
+    frames->add_option("--state", options->state_folder, "Folder that keeps the state to start from")
+        ->capture_default_str();
+    frames->fallthrough();
+    return std::pair(frames, options);
+  };
+  const auto [hairy, ball] = add_frames("hairy-ball", "D20's hairy balls: core-seconds of a frame (Table 2)", 16000,
+                                        "16000, 32000, 64000, 127000, or any number");
+  hairy->callback([json_path, ball = ball] {
     const nlohmann::json figures = bench_hairy_ball(*ball);
     if (!json_path->empty()) write_json_atomically(*json_path, figures);
   });
+  const auto add_scene = [&](const char* name, const char* file, int hairs, const char* sizes, double begin) {
+    auto path = std::make_shared<std::string>(file);
+    auto start = std::make_shared<double>(begin);
+    const auto [scene, options] = add_frames(name, "A scene of D20's Table 2: core-seconds of a frame", hairs, sizes);
+    scene->add_option("--scene", *path, "Scene file")->capture_default_str();
+    scene->add_option("--start", *start, "Time that the frames start at, s")->capture_default_str();
+    scene->callback([=, options = options] {
+      const nlohmann::json figures = bench_scene(name, *path, *options, *start);
+      if (!json_path->empty()) write_json_atomically(*json_path, figures);
+    });
+  };
+  add_scene("hair-band", "examples/d20/hair_band.toml", 5000, "5000, 13000, 27000, or any number", 0.25);
+  add_scene("long-hair-shirt", "examples/d20/hair_on_shirt.toml", 5000, "5000, 27000, 54000, or any number", 0.25);
+  add_scene("furry-rabbit", "examples/d20/furry_rabbit.toml", 29000, "29000, or any number", 0.0);
+  add_scene("palm-tree", "examples/d20/palm_tree.toml", 0, nullptr, 1.0);
 
   const auto add_drop = [&](const char* name, const char* text, nlohmann::json (*run)(double)) {
     auto duration = std::make_shared<double>(1.0);

@@ -195,6 +195,30 @@ TEST(TetIo, ATruncatedFileIsAnErrorWithItsPlace) {
   }
 }
 
+// What the fuzzer found worth keeping (tests/fuzz/fuzz_tet.cpp). A form feed separates TetGen's two files.
+TEST(TetIo, FuzzCorpusIsReadOrRefused) {
+  int accepted = 0, refused = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(STICTION_SOURCE_DIR "/tests/fuzz/corpus/tet")) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    const std::size_t cut = text.find('\f');
+    try {
+      const TetMesh mesh = cut == std::string::npos ? parse_msh(text, "t")
+                                                    : parse_tetgen(text.substr(0, cut), "t", text.substr(cut + 1), "t");
+      for (const Eigen::Vector4i& t : mesh.tets) {
+        EXPECT_GE(t.minCoeff(), 0) << entry.path();
+        EXPECT_LT(t.maxCoeff(), static_cast<int>(mesh.vertices.size())) << entry.path();
+      }
+      ++accepted;
+    } catch (const MeshError& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with("t:")) << entry.path() << ": " << error.what();
+      ++refused;
+    }
+  }
+  EXPECT_GE(accepted, 3);
+  EXPECT_GT(refused, 0);
+}
+
 TEST(TetIo, AnyGarbageIsRefusedOrGivesASoundMesh) {
   std::mt19937 engine(11);
   const auto pick = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(engine); };

@@ -1,0 +1,64 @@
+#include "bench/timed_run.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "io/checkpoint.hpp"
+
+namespace stiction {
+
+Snapshot reach(const Scene& scene, double time, const std::filesystem::path& kept, const std::string& what) {
+  if (std::filesystem::exists(kept)) return load_checkpoint(kept, what);
+  std::filesystem::create_directories(kept.parent_path());
+  Simulation simulation(scene);
+  while (simulation.time() < time - 1e-9) {
+    const StepReport r = simulation.step();
+    if (r.step % 12 == 0)
+      fmt::print(stderr, "reaching {} s: {:.3f} s, {} contacts, {:.2f} s a step\n", time, r.time, r.contacts, r.t_step);
+  }
+  Snapshot state = simulation.snapshot();
+  save_checkpoint(kept, state, what);
+  return state;
+}
+
+double TimedSteps::residual_median() const {
+  std::vector<double> sorted = residual;
+  std::sort(sorted.begin(), sorted.end());
+  return sorted[sorted.size() / 2];
+}
+
+double TimedSteps::residual_max() const { return *std::max_element(residual.begin(), residual.end()); }
+
+TimedSteps time_steps(Simulation& simulation, int steps) {
+  TimedSteps sum;
+  sum.steps = steps;
+  const std::clock_t start = std::clock();
+  for (int i = 0; i < steps; ++i) {
+    const StepReport r = simulation.step();
+    sum.wall += r.t_step;
+    sum.t_dynamics += r.t_dynamics;
+    sum.t_collision += r.t_collision;
+    sum.t_solver += r.t_solver;
+    sum.t_linear += r.t_linear;
+    sum.t_projection += r.t_projection;
+    sum.contacts_mean += static_cast<double>(r.contacts) / steps;
+    sum.contacts_max = std::max(sum.contacts_max, static_cast<double>(r.contacts));
+    sum.iterations_mean += static_cast<double>(r.admm_iterations) / steps;
+    sum.iterations_max = std::max(sum.iterations_max, r.admm_iterations);
+    sum.crossings += r.crossings;
+    sum.residual.push_back(r.residual_m);
+    sum.residual_ratio.push_back(r.residual_ratio);
+    sum.iterations.push_back(r.admm_iterations);
+    fmt::print(stderr,
+               "step {}: {} contacts, {:.3f} s (dynamics {:.3f}, collision {:.3f}, solver {:.3f}), {} iterations to "
+               "{:.2e} m, {} crossings\n",
+               r.step, r.contacts, r.t_step, r.t_dynamics, r.t_collision, r.t_solver, r.admm_iterations, r.residual_m,
+               r.crossings);
+  }
+  sum.cpu = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  return sum;
+}
+
+}  // namespace stiction

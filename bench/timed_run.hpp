@@ -1,0 +1,33 @@
+// What benchmarks of whole steps have in common: a state to start from that is made once and kept, and sums over steps.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "stiction/simulation.hpp"
+
+namespace stiction {
+
+/// The state of `scene` at `time` (s), from the checkpoint `kept` if it is there; made and kept otherwise. `what` names
+/// the state in the checkpoint.
+Snapshot reach(const Scene& scene, double time, const std::filesystem::path& kept, const std::string& what);
+
+/// Figures summed over timed steps.
+struct TimedSteps {
+  int steps = 0;
+  double wall = 0, cpu = 0;                                                              ///< s
+  double t_dynamics = 0, t_collision = 0, t_solver = 0, t_linear = 0, t_projection = 0;  ///< s
+  double contacts_mean = 0, contacts_max = 0, iterations_mean = 0;
+  int iterations_max = 0;
+  std::int64_t crossings = 0;
+  std::vector<double> residual, residual_ratio;  ///< δ∞ (m), and over that of the first iteration, of each step
+  std::vector<int> iterations;                   ///< of each step
+  double residual_median() const;
+  double residual_max() const;
+};
+
+/// Advances by `steps` steps and prints a line about each to stderr.
+TimedSteps time_steps(Simulation& simulation, int steps);
+
+}  // namespace stiction
