@@ -20,7 +20,8 @@ struct FramesOptions {
   int frames = 2;                          ///< timed
   int steps = 0;                           ///< timed, in place of frames
   int threads = 0;                         ///< 0: all
-  std::string state_folder = "out/bench";  ///< that keeps the state the frames start from
+  double start = 0.5;                      ///< time of the scene that they start at, s
+  std::string state_folder = "out/bench";  ///< that keeps the state at that time
 };
 
 /// Threads that an option of 0 stands for.
@@ -29,9 +30,8 @@ int thread_count(int option);
 /// Core-seconds of frames inside a rotation of D20's hairy ball, printed beside the paper's row.
 nlohmann::json bench_hairy_ball(const FramesOptions& options);
 
-/// The same for a scene file, from `start` (s) on, which the scene's own settings reach. `name` is that of the row.
-nlohmann::json bench_scene(const std::string& name, const std::string& file, const FramesOptions& options,
-                           double start);
+/// The same for a scene file. `name` is that of the row.
+nlohmann::json bench_scene(const std::string& name, const std::string& file, const FramesOptions& options);
 
 struct RabbitsOptions {
   int count = 120;                                  ///< as many at most, in a grid that is near a cube

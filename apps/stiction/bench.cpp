@@ -22,33 +22,34 @@ void add_bench(CLI::App& app, int&) {
     if (!json_path->empty()) write_json_atomically(*json_path, figures);
   });
 
-  const auto add_frames = [&](const char* name, const char* text, int hairs, const char* sizes) {
+  const auto add_frames = [&](const char* name, const char* text, int hairs, const char* sizes, double start) {
     auto options = std::make_shared<FramesOptions>();
     options->hairs = hairs;
+    options->start = start;
     CLI::App* frames = command->add_subcommand(name, text);
     if (sizes) frames->add_option("--hairs", options->hairs, sizes)->capture_default_str();
     frames->add_option("--frames", options->frames, "Frames to time")->capture_default_str();
     frames->add_option("--steps", options->steps, "Steps to time, in place of frames");
     frames->add_option("--threads", options->threads, "Threads; 0: all")->capture_default_str();
+    frames->add_option("--start", options->start, "Time of the scene that they start at, s")->capture_default_str();
     frames->add_option("--state", options->state_folder, "Folder that keeps the state to start from")
         ->capture_default_str();
     frames->fallthrough();
     return std::pair(frames, options);
   };
   const auto [hairy, ball] = add_frames("hairy-ball", "D20's hairy balls: core-seconds of a frame (Table 2)", 16000,
-                                        "16000, 32000, 64000, 127000, or any number");
+                                        "16000, 32000, 64000, 127000, or any number", 0.5);
   hairy->callback([json_path, ball = ball] {
     const nlohmann::json figures = bench_hairy_ball(*ball);
     if (!json_path->empty()) write_json_atomically(*json_path, figures);
   });
-  const auto add_scene = [&](const char* name, const char* file, int hairs, const char* sizes, double begin) {
+  const auto add_scene = [&](const char* name, const char* file, int hairs, const char* sizes, double start) {
     auto path = std::make_shared<std::string>(file);
-    auto start = std::make_shared<double>(begin);
-    const auto [scene, options] = add_frames(name, "A scene of D20's Table 2: core-seconds of a frame", hairs, sizes);
+    const auto [scene, options] =
+        add_frames(name, "A scene of D20's Table 2: core-seconds of a frame", hairs, sizes, start);
     scene->add_option("--scene", *path, "Scene file")->capture_default_str();
-    scene->add_option("--start", *start, "Time that the frames start at, s")->capture_default_str();
     scene->callback([=, options = options] {
-      const nlohmann::json figures = bench_scene(name, *path, *options, *start);
+      const nlohmann::json figures = bench_scene(name, *path, *options);
       if (!json_path->empty()) write_json_atomically(*json_path, figures);
     });
   };

@@ -60,6 +60,11 @@ class Admm {
   void project(double delta_before);
   double update_duals();
   void accelerate(double change2);
+  /// v, drawn beyond itself from where p was. Momentum does that already.
+  Vec3 relaxed(int j) const {
+    const double alpha = options_.solver.accelerated ? 1.0 : options_.solver.over_relaxation;
+    return alpha * v_[j] + (1 - alpha) * p_hat_[j];
+  }
   /// Whether p is the final velocity and must not lead to new contacts.
   bool repairs() const {
     return options_.solver.final_velocity == FinalVelocity::p && options_.solver.repair_passes > 0;
@@ -194,7 +199,7 @@ void Admm<T>::linear_solve() {
 template <class T>
 void Admm<T>::project(double delta_before) {
   const Stopwatch watch(report_.t_projection);
-  for_active([&](int j) { projection_.set_p(j, v_[j] - lambda_hat_[j]); });
+  for_active([&](int j) { projection_.set_p(j, relaxed(j) - lambda_hat_[j]); });
   SweepOptions sweep;
   sweep.sweeps = options_.solver.gauss_seidel_iterations;
   sweep.sleeping_sweeps = options_.solver.sleeping_sweeps;
@@ -204,10 +209,10 @@ void Admm<T>::project(double delta_before) {
   for_active([&](int j) { p_[j] = projection_.p(j); });
 }
 
-// λ ← λ̂ + (p − v); returns the squared change of (p, λ) in the norm of W, which drives the restart.
+// λ ← λ̂ + (p − v̂), v̂ the relaxed v; returns the squared change of (p, λ) in the norm of W, which drives the restart.
 template <class T>
 double Admm<T>::update_duals() {
-  for_active([&](int j) { lambda_[j] = lambda_hat_[j] + p_[j] - v_[j]; });
+  for_active([&](int j) { lambda_[j] = lambda_hat_[j] + p_[j] - relaxed(j); });
   if (!options_.solver.accelerated) return 0;
   return sum_in_chunks(active_.size(), 0.0, [&](std::size_t i) {
     const int j = active_[i];
@@ -315,7 +320,7 @@ void Admm<T>::finish() {
   for_each_index(v_.size(), [&](std::size_t j) { state_.lambda[j] = state_.on_nodes[j] = Vec3::Zero(); });
   for_active([&](int j) {
     state_.lambda[j] = state_.w[j] * lambda_[j];
-    state_.on_nodes[j] = state_.w[j] * (p_[j] + lambda_hat_[j] - v_[j]);  // W p = W p_0 + Bᵀ r
+    state_.on_nodes[j] = state_.w[j] * (p_[j] + lambda_hat_[j] - relaxed(j));  // W p = W p_0 + Bᵀ r
   });
   state_.impulse.resize(state_.contacts.size());
   for_each_index(state_.contacts.size(), [&](std::size_t i) {

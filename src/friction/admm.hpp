@@ -1,8 +1,9 @@
 // The contact solver: D20 Algorithm 2 (and 4 where accelerated) on linearised dynamics A v = f + Bᵀ r.
 //
 //   v ← solve (A + W) v = f + W (p + λ)
-//   p ← v − λ, projected onto the feasible set (contact/projection.hpp)
-//   λ ← λ + (p − v)
+//   v̂ ← α v + (1 − α) p                                         over-relaxation; the paper has α = 1
+//   p ← v̂ − λ, projected onto the feasible set (contact/projection.hpp)
+//   λ ← λ + (p − v̂)
 //
 // W is positive on the nodes of components (strands, bodies) that take part in a contact and zero elsewhere: what
 // touches nothing solves A v = f and never enters the loop. Contacts found while it runs are appended; a component

@@ -1,14 +1,16 @@
 #include "geometry/bvh.hpp"
 
+#include <tbb/parallel_reduce.h>
+#include <tbb/parallel_scan.h>
 #include <tbb/parallel_sort.h>
 
-#include <cstdint>
 #include <limits>
 
 namespace stiction {
 namespace {
 
-constexpr int kGrain = 1024;  // boxes or nodes a task
+constexpr int kGrain = 512;     // boxes a task
+constexpr int kNodeGrain = 64;  // nodes a task
 constexpr float kOverlapsNothing = std::numeric_limits<float>::infinity();
 
 /// Moves bit k of a 21-bit number to bit 3 k.
@@ -23,36 +25,52 @@ std::uint64_t spread_bits(std::uint64_t x) {
 
 }  // namespace
 
-std::vector<int> Bvh::morton_order(std::span<const MovingBox> boxes) {
-  struct Keyed {
-    std::uint64_t code;
-    int primitive;
-    bool operator<(const Keyed& other) const {
-      return code != other.code ? code < other.code : primitive < other.primitive;
-    }
-  };
+void Bvh::morton_order(std::span<const MovingBox> boxes, std::vector<int>& order) {
   constexpr double cells = 1 << 21;
-  Box centers;
-  for (const MovingBox& box : boxes) centers.merge(box.center());
+  const int n = static_cast<int>(boxes.size());
+  const tbb::blocked_range<int> all(0, n, kGrain);
+  const Box centers = tbb::parallel_reduce(
+      all, Box{},
+      [&](const tbb::blocked_range<int>& range, Box box) {
+        for (int i = range.begin(); i < range.end(); ++i) box.merge(boxes[i].center());
+        return box;
+      },
+      [](Box a, const Box& b) {
+        a.merge(b);
+        return a;
+      });
   const double extent = (centers.hi - centers.lo).maxCoeff();
   const double cells_per_metre = extent > 0.0 ? (cells - 1.0) / extent : 0.0;
 
-  const int n = static_cast<int>(boxes.size());
-  std::vector<Keyed> keyed(n);
+  keyed_.resize(n);
   const auto cell = [&](const Vec3& x, int axis) {
     return static_cast<std::uint64_t>(std::clamp((x[axis] - centers.lo[axis]) * cells_per_metre, 0.0, cells - 1.0));
   };
-  tbb::parallel_for(tbb::blocked_range<int>(0, n, kGrain), [&](const tbb::blocked_range<int>& range) {
+  tbb::parallel_for(all, [&](const tbb::blocked_range<int>& range) {
     for (int i = range.begin(); i < range.end(); ++i) {
       const Vec3 x = boxes[i].center();
-      keyed[i] = {spread_bits(cell(x, 0)) | spread_bits(cell(x, 1)) << 1 | spread_bits(cell(x, 2)) << 2, i};
+      keyed_[i] = {spread_bits(cell(x, 0)) | spread_bits(cell(x, 1)) << 1 | spread_bits(cell(x, 2)) << 2, i};
     }
   });
-  tbb::parallel_sort(keyed.begin(), keyed.end());
+  tbb::parallel_sort(keyed_.begin(), keyed_.end());
 
-  std::vector<int> order(n);
-  for (int i = 0; i < n; ++i) order[i] = keyed[i].primitive;
-  return order;
+  order.resize(n);
+  tbb::parallel_for(all, [&](const tbb::blocked_range<int>& range) {
+    for (int i = range.begin(); i < range.end(); ++i) order[i] = keyed_[i].primitive;
+  });
+}
+
+void Bvh::add_up(std::span<std::size_t> counts) {
+  tbb::parallel_scan(
+      tbb::blocked_range<std::size_t>(0, counts.size(), kGrain), std::size_t{0},
+      [&](const tbb::blocked_range<std::size_t>& range, std::size_t sum, bool last) {
+        for (std::size_t i = range.begin(); i < range.end(); ++i) {
+          sum += counts[i];
+          if (last) counts[i] = sum;
+        }
+        return sum;
+      },
+      [](std::size_t left, std::size_t right) { return left + right; });
 }
 
 MovingBox Bvh::merged(const Node& node) {
@@ -74,7 +92,7 @@ Bvh::Key Bvh::key_of(const MovingBox& box) {
 }
 
 void Bvh::build(std::span<const MovingBox> boxes) {
-  order_ = morton_order(boxes);
+  morton_order(boxes, order_);
   level_begin_.clear();
   int nodes = 0;
   for (int count = size(); count > 0;) {
@@ -91,7 +109,7 @@ void Bvh::refit(std::span<const MovingBox> boxes) {
   int children = size();
   for (std::size_t level = 0; level < level_begin_.size(); ++level) {
     const int count = (children - 1) / kWidth + 1;
-    tbb::parallel_for(tbb::blocked_range<int>(0, count, kGrain), [&](const tbb::blocked_range<int>& range) {
+    tbb::parallel_for(tbb::blocked_range<int>(0, count, kNodeGrain), [&](const tbb::blocked_range<int>& range) {
       for (int m = range.begin(); m < range.end(); ++m) {
         Node& node = nodes_[level_begin_[level] + m];
         const int used = std::min(kWidth, children - m * kWidth);

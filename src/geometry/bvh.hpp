@@ -17,6 +17,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -57,7 +58,7 @@ class Bvh {
   static constexpr int kWidth = 8;
   static constexpr int kMaxLevels = 11;  // 8^11 exceeds the largest int
   static constexpr int kBlock = 8;       // queries that descend together
-  static constexpr int kChunk = 1024;    // queries a task, a multiple of kBlock
+  static constexpr int kChunk = 256;     // queries a task, a multiple of kBlock
 
   /// A query: it meets the columns with start[r] <= start + max(0, sweep - sweep[r]) in every row r.
   struct Key {
@@ -69,7 +70,9 @@ class Bvh {
   };
 
   /// The boxes in the order of the Morton codes of their centres, on a grid of cubic cells; ties by index.
-  static std::vector<int> morton_order(std::span<const MovingBox> boxes);
+  void morton_order(std::span<const MovingBox> boxes, std::vector<int>& order);
+  /// Replaces each count by the sum of those up to and including it.
+  static void add_up(std::span<std::size_t> counts);
   static MovingBox merged(const Node& node);
   static Key key_of(const MovingBox& box);
   static unsigned overlap_mask(const Node& node, const Key& key);
@@ -91,7 +94,17 @@ class Bvh {
   std::vector<Node> nodes_;       // level after level, leaves first
   std::vector<int> level_begin_;  // first node of each level
 
-  // Scratch of the pair search, kept between calls.
+  struct Keyed {
+    std::uint64_t code;
+    int primitive;
+    bool operator<(const Keyed& other) const {
+      return code != other.code ? code < other.code : primitive < other.primitive;
+    }
+  };
+
+  // Scratch of the sort and the pair search, kept between calls.
+  std::vector<Keyed> keyed_;
+  std::vector<int> query_order_;
   std::vector<std::vector<int>> chunk_partners_;  // accepted primitives of a chunk, query after query
   std::vector<std::size_t> first_pair_;           // position in the output of each query's first pair
 };
@@ -178,7 +191,8 @@ void Bvh::self_pairs(std::span<const MovingBox> boxes, Filter filter, std::vecto
 
 template <class Filter>
 void Bvh::pairs_with(std::span<const MovingBox> queries, Filter filter, std::vector<std::pair<int, int>>& out) {
-  collect(queries, morton_order(queries), filter, out);
+  morton_order(queries, query_order_);
+  collect(queries, query_order_, filter, out);
 }
 
 template <class Accept>
@@ -187,14 +201,15 @@ void Bvh::collect(std::span<const MovingBox> queries, std::span<const int> order
   const std::size_t n = queries.size();
   const std::size_t chunks = (n + kChunk - 1) / kChunk;
   if (chunk_partners_.size() < chunks) chunk_partners_.resize(chunks);
-  first_pair_.assign(n + 1, 0);
+  first_pair_.resize(n + 1);
+  first_pair_[0] = 0;
   const auto chunk_order = [&](std::size_t chunk) {
     return order.subspan(chunk * kChunk, std::min<std::size_t>(kChunk, n - chunk * kChunk));
   };
 
   // Search, and count the pairs of each query.
   tbb::parallel_for(std::size_t{0}, chunks, [&](std::size_t chunk) {
-    std::vector<int>& partners = chunk_partners_[chunk];
+    std::vector<int> partners = std::move(chunk_partners_[chunk]);  // off the line that neighbours write to
     partners.clear();
     std::array<std::vector<int>, kBlock> found;
     const std::span<const int> members = chunk_order(chunk);
@@ -210,10 +225,11 @@ void Bvh::collect(std::span<const MovingBox> queries, std::span<const int> order
         found[k].clear();
       }
     }
+    chunk_partners_[chunk] = std::move(partners);
   });
 
   // Place each query's pairs, in the order of the queries.
-  for (std::size_t i = 0; i < n; ++i) first_pair_[i + 1] += first_pair_[i];
+  add_up(first_pair_);
   out.resize(first_pair_[n]);
   tbb::parallel_for(std::size_t{0}, chunks, [&](std::size_t chunk) {
     const int* partner = chunk_partners_[chunk].data();

@@ -19,6 +19,7 @@ struct StepState {
   BodyDynamics dynamics;
   AdmmState admm;
   std::vector<Vec3> v;                    ///< iterate; at the end the step's velocity, m/s
+  std::vector<Vec3> expected;             ///< by the broad phase, m/s
   std::vector<Vec3> v_hat, r;             ///< of the one residual: velocities that r leads to, impulses
   std::vector<double> inverse_mass, k_N;  ///< of the one residual
   std::vector<std::pair<ContactKey, std::uint32_t>> order;

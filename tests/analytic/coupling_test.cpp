@@ -164,7 +164,7 @@ TEST_P(EveryPairOfKinds, MomentumIsExchangedInFull) {
   const Vec3 change_a = s.momentum("above") - before_a, change_b = s.momentum("below") - before_b;
   const double exchanged = impulse_a.norm();
   EXPECT_GT(impulse_a.z(), 0.1 * before_a.norm()) << "they hit each other";
-  EXPECT_LT((impulse_a + impulse_b).norm(), 1e-14 * exchanged);
+  EXPECT_LT((impulse_a + impulse_b).norm(), 1e-13 * exchanged);  // rounding: up to 1.7e-14 seen between builds
   EXPECT_LT((change_a - impulse_a).norm(), 1e-10 * exchanged);
   EXPECT_LT((change_b - impulse_b).norm(), 1e-10 * exchanged);
   EXPECT_LT((change_a + change_b).norm(), 1e-10 * exchanged);
