@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "collision/parallel.hpp"
 #include "collision/rules.hpp"
 #include "geometry/distance.hpp"
+#include "parallel/loops.hpp"
 
 namespace stiction {
 
@@ -31,7 +31,7 @@ template <class PairOf>
 void append(std::vector<std::pair<int, int>>& pairs, std::span<const std::pair<int, int>> found, PairOf&& pair_of) {
   const std::size_t old = pairs.size();
   pairs.resize(old + found.size());
-  for_each_item(found.size(), [&](std::size_t i) { pairs[old + i] = pair_of(found[i]); });
+  for_each_index(found.size(), [&](std::size_t i) { pairs[old + i] = pair_of(found[i]); });
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ void Candidates::begin_step(std::span<const Vec3> v) {
 // grows, and candidates are added.
 void Candidates::follow(std::span<const Vec3> v) {
   vertex_grown_.resize(expected_.size());
-  const auto grown = sum_over<std::size_t>(expected_.size(), [&](std::size_t j) {
+  const auto grown = sum_in_chunks(expected_.size(), std::size_t{0}, [&](std::size_t j) {
     const Vec3 moved = vertices_.dt * v[j];
     vertex_grown_[j] = !expected_[j].contains(moved);
     if (!vertex_grown_[j]) return 0;
@@ -117,16 +117,16 @@ void Candidates::expect(std::span<const Vec3> v) {
   const double dt = vertices_.dt;
   expected_.resize(count);
   first_.resize(count);
-  const double sum2 = sum_over<double>(count, [&](std::size_t j) {
+  const double sum2 = sum_in_chunks(count, 0.0, [&](std::size_t j) {
     first_[j] = dt * v[j];
     return first_[j].squaredNorm();
   });
-  largest_ = max_over(count, [&](std::size_t j) {
+  largest_ = max_in_chunks(count, [&](std::size_t j) {
     return std::max(vertices_.x[j].cwiseAbs().maxCoeff(), first_[j].cwiseAbs().maxCoeff());
   });
   const double rms = std::sqrt(sum2 / static_cast<double>(std::max<std::size_t>(1, count)));
   slack_ = std::min(kTypicalSlack * rms, last_deviation_) + kRadiusSlack * mean_radius_;
-  for_each_item(count, [&](std::size_t j) {
+  for_each_index(count, [&](std::size_t j) {
     expected_[j] = Box{first_[j], first_[j]};
     expected_[j].inflate(slack_);
   });
@@ -134,7 +134,7 @@ void Candidates::expect(std::span<const Vec3> v) {
 
 void Candidates::learn_slack(std::span<const Vec3> v) {
   const double sum2 =
-      sum_over<double>(v.size(), [&](std::size_t j) { return (vertices_.dt * v[j] - first_[j]).squaredNorm(); });
+      sum_in_chunks(v.size(), 0.0, [&](std::size_t j) { return (vertices_.dt * v[j] - first_[j]).squaredNorm(); });
   last_deviation_ = std::sqrt(sum2 / static_cast<double>(std::max<std::size_t>(1, v.size())));
 }
 
@@ -153,7 +153,7 @@ MovingBox Candidates::box_of(const Primitive& p) const {
 template <class Primitive>
 void Candidates::build(std::span<const Primitive> primitives, Boxes& boxes) const {
   boxes.box.resize(primitives.size());
-  for_each_item(primitives.size(), [&](std::size_t i) { boxes.box[i] = box_of(primitives[i]); });
+  for_each_index(primitives.size(), [&](std::size_t i) { boxes.box[i] = box_of(primitives[i]); });
   boxes.tree.build(boxes.box);
 }
 
@@ -181,7 +181,7 @@ void Candidates::refit_grown(std::span<const Primitive> primitives, Boxes& boxes
     return std::any_of(vertices.begin(), vertices.end(), [&](int j) { return vertex_grown_[j] != 0; });
   };
   grown.chunk_rank.assign(chunk_count(primitives.size()) + 1, 0);
-  for_each_item_chunk(primitives.size(), [&](std::size_t chunk, std::size_t begin, std::size_t end) {
+  for_each_chunk(primitives.size(), [&](std::size_t chunk, std::size_t begin, std::size_t end) {
     std::size_t count = 0;
     for (std::size_t i = begin; i < end; ++i) count += has_grown(i);
     grown.chunk_rank[chunk + 1] = count;
@@ -193,7 +193,7 @@ void Candidates::refit_grown(std::span<const Primitive> primitives, Boxes& boxes
   grow_to(grown.before, grown.count);
   grow_to(grown.after, grown.count);
   grown.rank.resize(primitives.size());
-  for_each_item_chunk(primitives.size(), [&](std::size_t chunk, std::size_t begin, std::size_t end) {
+  for_each_chunk(primitives.size(), [&](std::size_t chunk, std::size_t begin, std::size_t end) {
     std::size_t rank = grown.chunk_rank[chunk];
     for (std::size_t i = begin; i < end; ++i) {
       grown.rank[i] = -1;
@@ -255,7 +255,8 @@ void Candidates::measure(std::size_t edges_from, std::size_t points_from) {
   const auto measure_from = [&](std::size_t from, CandidatePairs& pairs, auto&& vertices_of_pair, auto&& distance2) {
     pairs.distance.resize(pairs.size());
     pairs.known.resize(pairs.size());
-    for_each_item(from, pairs.size(), [&](std::size_t i) {
+    for_each_index(pairs.size() - from, [&](std::size_t k) {
+      const std::size_t i = from + k;
       const std::array<int, 4> j = vertices_of_pair(pairs.pair[i]);
       const auto& x = vertices_.x;
       pairs.distance[i] = static_cast<float>(std::sqrt(distance2(x[j[0]], x[j[1]], x[j[2]], x[j[3]])) * (1 - 1e-6));
@@ -273,7 +274,7 @@ void Candidates::find_sweeps(std::span<const Vec3> v) {
   const double dt = vertices_.dt;
   const auto fill = [&](const auto& primitives, std::vector<Sweep>& sweeps) {
     sweeps.resize(primitives.size());
-    for_each_item(sweeps.size(), [&](std::size_t i) {
+    for_each_index(sweeps.size(), [&](std::size_t i) {
       const auto vertices = vertices_of(primitives[i]);
       Vec3 mean = Vec3::Zero();
       for (const int j : vertices) mean += v[j] / static_cast<double>(vertices.size());

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "collision/parallel.hpp"
 #include "collision/rules.hpp"
 #include "geometry/shapes.hpp"
+#include "parallel/loops.hpp"
 
 namespace stiction {
 
@@ -52,7 +52,7 @@ void ColliderContacts::measure() {
     const Pose to_local = inverse(pose_start_[c]);
     const Mat3 turn = to_local.rotation.toRotationMatrix(), turn_back = pose_end_[c].rotation.toRotationMatrix();
     start_[c].resize(vertices_.x.size());
-    for_each_item(vertices_.x.size(), [&](std::size_t j) {
+    for_each_index(vertices_.x.size(), [&](std::size_t j) {
       const Vec3 local = turn * vertices_.x[j] + to_local.position;
       const Vec3 carried = turn_back * local + pose_end_[c].position - vertices_.x[j];
       const double distance = sample_surface(colliders_[c], local).distance;
@@ -189,7 +189,7 @@ std::int64_t ColliderContacts::crossings(std::span<const Vec3> v) const {
   for (std::size_t c = 0; c < colliders_.size(); ++c) {
     if (!is_analytic(colliders_[c])) continue;
     const Pose to_start = inverse(pose_start_[c]), to_end = inverse(pose_end_[c]);
-    sum += sum_over<std::int64_t>(surface_.edges.size(), [&](std::size_t i) {
+    sum += sum_in_chunks(surface_.edges.size(), std::int64_t{0}, [&](std::size_t i) {
       const SurfaceEdge& e = surface_.edges[i];
       if (!vertices_.edge_free[i] || room_of_edge(static_cast<int>(c), e, v) > 0) return 0;
       if (tied_to(e, first_body_ + static_cast<int>(c), e.radius)) return 0;

@@ -16,7 +16,7 @@ std::vector<Contact> ContactCollector::sorted() {
   tbb::parallel_sort(places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(count),
                      [](const Place& a, const Place& b) { return a.key < b.key; });
   std::vector<Contact> out(count);
-  for_each_item(count, [&](std::size_t i) { out[i] = *places_[i].contact; });
+  for_each_index(count, [&](std::size_t i) { out[i] = *places_[i].contact; });
   used_ = 0;
   return out;
 }

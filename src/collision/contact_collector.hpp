@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "collision/parallel.hpp"
 #include "contact/contact.hpp"
+#include "parallel/loops.hpp"
 
 namespace stiction {
 
@@ -18,7 +18,7 @@ class ContactCollector {
     const std::size_t first = used_;
     used_ += chunk_count(count);
     grow_to(chunks_, used_);
-    for_each_item_chunk(count, [&](std::size_t chunk, std::size_t begin, std::size_t end) {
+    for_each_chunk(count, [&](std::size_t chunk, std::size_t begin, std::size_t end) {
       std::vector<Contact> found = std::move(chunks_[first + chunk]);  // off the line that neighbours write to
       found.clear();
       for (std::size_t i = begin; i < end; ++i) test(i, found);

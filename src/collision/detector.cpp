@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "collision/pair_geometry.hpp"
-#include "collision/parallel.hpp"
 #include "collision/rules.hpp"
 #include "geometry/ccd.hpp"
+#include "parallel/loops.hpp"
 
 namespace stiction {
 
@@ -127,7 +127,7 @@ std::vector<Contact> Detector::proximity() {
   });
   collider_contacts_.proximity(collector_);
   std::vector<Contact> contacts = collector_.sorted();
-  deep_contacts_ = sum_over<std::size_t>(contacts.size(), [&](std::size_t i) {
+  deep_contacts_ = sum_in_chunks(contacts.size(), std::size_t{0}, [&](std::size_t i) {
     return contacts[i].gap < -options_.max_recovery_speed * vertices_.dt ? 1 : 0;
   });
   return contacts;
@@ -207,12 +207,12 @@ std::int64_t Detector::crossings(std::span<const Vec3> v_nodes) {
   const auto passes = [&](const std::array<int, 4>& vertex, auto&& impact) {
     return impact(start_of(vertex), end_of(vertex, v), 0.0) ? 1 : 0;
   };
-  std::int64_t sum = sum_over<std::int64_t>(edges.size(), [&](std::size_t i) {
+  std::int64_t sum = sum_in_chunks(edges.size(), std::int64_t{0}, [&](std::size_t i) {
     const auto& pair = edges.pair[i];
     if (edges.distance[i] > candidates_.edge_approach(pair)) return 0;
     return passes(candidates_.edge_vertices(pair), edge_edge_impact);
   });
-  sum += sum_over<std::int64_t>(points.size(), [&](std::size_t i) {
+  sum += sum_in_chunks(points.size(), std::int64_t{0}, [&](std::size_t i) {
     const auto& pair = points.pair[i];
     if (points.distance[i] > candidates_.point_approach(pair)) return 0;
     return passes(candidates_.point_vertices(pair), point_triangle_impact);
@@ -222,7 +222,7 @@ std::int64_t Detector::crossings(std::span<const Vec3> v_nodes) {
 
 double Detector::max_penetration(std::span<const Contact> contacts, std::span<const Vec3> v_nodes) {
   const auto v = vertices_.velocities(v_nodes);
-  return max_over(contacts.size(), [&](std::size_t i) {
+  return max_in_chunks(contacts.size(), [&](std::size_t i) {
     const Contact& c = contacts[i];
     switch (c.key.kind()) {
       case ContactKey::edge_edge:

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "collision/parallel.hpp"
 #include "collision/rules.hpp"
+#include "parallel/loops.hpp"
 
 namespace stiction {
 
@@ -13,7 +13,7 @@ void StepVertices::begin_step(const Nodes& step_nodes, const Surface& surface, d
   const std::size_t own = step_nodes.x.size();
   x.resize(own + step_nodes.skin.size());
   fixed.resize(x.size());
-  for_each_item(x.size(), [&](std::size_t j) {
+  for_each_index(x.size(), [&](std::size_t j) {
     if (j < own) {
       x[j] = step_nodes.x[j];
       fixed[j] = step_nodes.fixed[j];
@@ -28,16 +28,16 @@ void StepVertices::begin_step(const Nodes& step_nodes, const Surface& surface, d
   });
   edge_free.resize(surface.edges.size());
   point_free.resize(surface.points.size());
-  for_each_item(surface.edges.size(),
-                [&](std::size_t i) { edge_free[i] = !fixed[surface.edges[i].a] || !fixed[surface.edges[i].b]; });
-  for_each_item(surface.points.size(), [&](std::size_t i) { point_free[i] = !fixed[surface.points[i].node]; });
+  for_each_index(surface.edges.size(),
+                 [&](std::size_t i) { edge_free[i] = !fixed[surface.edges[i].a] || !fixed[surface.edges[i].b]; });
+  for_each_index(surface.points.size(), [&](std::size_t i) { point_free[i] = !fixed[surface.points[i].node]; });
 }
 
 std::span<const Vec3> StepVertices::velocities(std::span<const Vec3> v_nodes) {
   const Skin& skin = nodes->skin;
   if (skin.size() == 0) return v_nodes;
   v_all_.resize(x.size());
-  for_each_item(x.size(), [&](std::size_t j) {
+  for_each_index(x.size(), [&](std::size_t j) {
     v_all_[j] = j < v_nodes.size() ? v_nodes[j] : skin.at(static_cast<int>(j), v_nodes);
   });
   return v_all_;

@@ -10,15 +10,19 @@
 
 namespace stiction {
 
-inline constexpr std::size_t kIndicesPerChunk = 4096;
+/// Small enough that a few ten thousand nodes keep many threads busy.
+inline constexpr std::size_t kIndicesPerChunk = 1024;
+
+constexpr std::size_t chunk_count(std::size_t count) { return (count + kIndicesPerChunk - 1) / kIndicesPerChunk; }
 
 /// Calls f(chunk, first, last) for the chunks of [0, count).
 template <class F>
-void for_each_chunk(std::size_t count, F&& f, std::size_t per_chunk = kIndicesPerChunk) {
-  const std::size_t chunks = (count + per_chunk - 1) / per_chunk;
+void for_each_chunk(std::size_t count, F&& f) {
+  const std::size_t chunks = chunk_count(count);
   if (chunks == 1) return f(std::size_t{0}, std::size_t{0}, count);
-  tbb::parallel_for(std::size_t{0}, chunks,
-                    [&](std::size_t chunk) { f(chunk, chunk * per_chunk, std::min(count, (chunk + 1) * per_chunk)); });
+  tbb::parallel_for(std::size_t{0}, chunks, [&](std::size_t chunk) {
+    f(chunk, chunk * kIndicesPerChunk, std::min(count, (chunk + 1) * kIndicesPerChunk));
+  });
 }
 
 /// Calls f(i) for i in [0, count).
@@ -32,7 +36,7 @@ void for_each_index(std::size_t count, F&& f) {
 /// The value that combine(a, b) makes of all f(i), from `start` on: in order within a chunk, then chunk after chunk.
 template <class T, class F, class Combine>
 T reduce_in_chunks(std::size_t count, const T& start, F&& f, Combine&& combine) {
-  std::vector<T> part((count + kIndicesPerChunk - 1) / kIndicesPerChunk, start);
+  std::vector<T> part(chunk_count(count), start);
   for_each_chunk(count, [&](std::size_t chunk, std::size_t first, std::size_t last) {
     T value = start;
     for (std::size_t i = first; i < last; ++i) value = combine(value, f(i));
@@ -53,6 +57,12 @@ T sum_in_chunks(std::size_t count, const T& zero, F&& f) {
 template <class F>
 double max_in_chunks(std::size_t count, F&& f) {
   return reduce_in_chunks(count, 0.0, f, [](double a, double b) { return std::max(a, b); });
+}
+
+/// Makes room for `count` elements and never shrinks: elements are initialised on one thread.
+template <class T>
+void grow_to(std::vector<T>& buffer, std::size_t count) {
+  if (buffer.size() < count) buffer.resize(count);
 }
 
 /// Copies a whole array into another, which takes its size.

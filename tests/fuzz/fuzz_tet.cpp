@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes are either refused with a place in the text, or give a sound tetrahedral mesh. A form feed
-// separates TetGen's two files; without one, the text is Gmsh's.
+// libFuzzer target: any bytes are either refused with a place in the text, or give a sound tetrahedral mesh. A form
+// feed separates TetGen's two files; without one, the text is Gmsh's.
 #include <cmath>
 #include <cstdlib>
 
