@@ -65,6 +65,10 @@ class Admm {
     const double alpha = options_.solver.accelerated ? 1.0 : options_.solver.over_relaxation;
     return alpha * v_[j] + (1 - alpha) * p_hat_[j];
   }
+  const Skin& skin() const {
+    static const Skin none;
+    return dynamics_.skin() ? *dynamics_.skin() : none;
+  }
   /// Whether p is the final velocity and must not lead to new contacts.
   bool repairs() const {
     return options_.solver.final_velocity == FinalVelocity::p && options_.solver.repair_passes > 0;
@@ -119,11 +123,9 @@ void Admm<T>::start() {
 
 template <class T>
 void Admm<T>::activate_components_of(std::span<const Contact> contacts) {
-  const Skin no_skin;
-  const Skin& skin = dynamics_.skin() ? *dynamics_.skin() : no_skin;
   std::vector<std::uint8_t> touched(is_active_.size(), 0);
   for_each_index(contacts.size(), [&](std::size_t i) {
-    contacts[i].for_each_node(skin, [&](int node, double) {
+    contacts[i].for_each_node(skin(), [&](int node, double) {
       if (!dynamics_.fixed()[node])
         std::atomic_ref(touched[dynamics_.component()[node]]).store(1, std::memory_order_relaxed);
     });
@@ -327,6 +329,11 @@ void Admm<T>::finish() {
     const Contact& c = state_.contacts[i];
     state_.impulse[i] = projection_.impulse(i) - c.cohesion * options_.dt * c.n;
   });
+  // Prescribed nodes are not in the problem; what pushes them is wanted for reactions.
+  for (std::size_t i = 0; i < state_.contacts.size(); ++i)
+    state_.contacts[i].for_each_node(skin(), [&](int node, double b) {
+      if (dynamics_.fixed()[node]) state_.on_nodes[node] += b * state_.impulse[i];
+    });
   report_.sequential_contacts = projection_.sequential_count();
 }
 

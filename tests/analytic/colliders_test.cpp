@@ -100,6 +100,27 @@ TEST(MeshSequence, LiftsWhatLiesOnIt) {
   for (const int j : {0, 10, 20}) EXPECT_NEAR(simulation.positions()[j].z(), 0.011, 5e-5);
 }
 
+// What the rod feels, the mesh below it feels the other way; both hold the rod's weight.
+TEST(MeshCollider, FeelsTheImpulsesThatItGives) {
+  Scene scene = bare_scene(0.005);
+  scene.colliders.push_back(slab_mesh(0.3));
+  scene.rods.push_back(resting_rod(0, 0.3));
+  Simulation simulation(scene);
+  for (int i = 0; i < 100; ++i) simulation.step();
+  const NodeRange rod = simulation.strand(0, 0);
+  Vec3 on_rod = Vec3::Zero(), on_all = Vec3::Zero();
+  double weight = 0;
+  for (std::size_t j = 0; j < simulation.positions().size(); ++j) {
+    const bool of_rod = static_cast<int>(j) >= rod.first && static_cast<int>(j) < rod.first + rod.count;
+    on_all += simulation.contact_impulses()[j];
+    if (!of_rod) continue;
+    on_rod += simulation.contact_impulses()[j];
+    weight += 9.81 * 0.005 * simulation.masses()[j];
+  }
+  EXPECT_NEAR(on_rod.z(), weight, 0.02 * weight);
+  EXPECT_LT(on_all.norm(), 1e-12 * on_rod.norm());
+}
+
 // A turning cylinder below a rod laid across it along its axis: the surface velocity is omega r.
 TEST(TurningCylinder, SurfaceVelocityEntersTheFriction) {
   Scene scene = bare_scene(0.002);
