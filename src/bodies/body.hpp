@@ -62,8 +62,8 @@ class Body {
   /// z = (A + W)⁻¹ r for components with a set bit in `active`; nothing else changes.
   virtual void precondition(std::span<const Vec3> r, std::span<Vec3> z, std::span<const std::uint8_t> active) = 0;
 
-  /// The auxiliary degrees of freedom found by the last solve become the next iterate.
-  virtual void accept_iterate() = 0;
+  /// The auxiliary degrees of freedom found by the last solve become the next iterate, of components with a set bit.
+  virtual void accept_iterate(std::span<const std::uint8_t> components) = 0;
 
   /// Ends the step with the nodes' final velocity: advances auxiliary degrees of freedom and frames.
   virtual void end_step(const Nodes& nodes, std::span<const Vec3> v) = 0;

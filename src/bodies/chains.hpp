@@ -10,7 +10,7 @@ class ChainsBody final : public StrandBody<3, 8> {
  public:
   ChainsBody(const Chains& chains, Nodes& nodes, int root_collider, int tip_collider);
 
-  void accept_iterate() override {}
+  void accept_iterate(std::span<const std::uint8_t>) override {}
   void end_step(const Nodes&, std::span<const Vec3>) override {}
   void save(Snapshot&) const override {}
   void load(const Snapshot&) override {}

@@ -19,7 +19,7 @@ class RodsBody final : public StrandBody<4, 10> {
   /// Adds the strands' nodes to `nodes`; collider indices of the ends, or -1 for the world.
   RodsBody(const Rods& rods, Nodes& nodes, int root_collider, int tip_collider);
 
-  void accept_iterate() override;
+  void accept_iterate(std::span<const std::uint8_t> components) override;
   void end_step(const Nodes& nodes, std::span<const Vec3> v) override;
   BodyEnergy measure(const Nodes& nodes, std::span<const Vec3> v_start, std::span<const Vec3> contact_impulse,
                      const WorldOptions& world) override;

@@ -34,7 +34,7 @@ class SparseBody : public Body {
   bool factor(std::span<const double> w, std::span<const std::uint8_t> stale) override;
   void solve(std::span<const Vec3> impulse, std::span<Vec3> v, std::span<const std::uint8_t> active) override;
   void precondition(std::span<const Vec3> r, std::span<Vec3> z, std::span<const std::uint8_t> active) override;
-  void accept_iterate() override {}
+  void accept_iterate(std::span<const std::uint8_t>) override {}
   void end_step(const Nodes&, std::span<const Vec3>) override {}
   BodyEnergy measure(const Nodes& nodes, std::span<const Vec3> v_start, std::span<const Vec3> contact_impulse,
                      const WorldOptions& world) override;

@@ -1,10 +1,10 @@
 #include "friction/admm.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 
+#include "contact/touched.hpp"
 #include "parallel/loops.hpp"
 
 namespace stiction {
@@ -123,13 +123,8 @@ void Admm<T>::start() {
 
 template <class T>
 void Admm<T>::activate_components_of(std::span<const Contact> contacts) {
-  std::vector<std::uint8_t> touched(is_active_.size(), 0);
-  for_each_index(contacts.size(), [&](std::size_t i) {
-    contacts[i].for_each_node(skin(), [&](int node, double) {
-      if (!dynamics_.fixed()[node])
-        std::atomic_ref(touched[dynamics_.component()[node]]).store(1, std::memory_order_relaxed);
-    });
-  });
+  const std::vector<std::uint8_t> touched =
+      touched_components(contacts, skin(), dynamics_.fixed(), dynamics_.component(), is_active_.size());
   std::vector<int> fresh;
   for (std::size_t c = 0; c < touched.size(); ++c)
     if (touched[c] && !is_active_[c]) {

@@ -3,11 +3,11 @@
 #include <oneapi/tbb/parallel_sort.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 
 #include "contact/residual.hpp"
+#include "contact/touched.hpp"
 #include "parallel/loops.hpp"
 
 namespace stiction {
@@ -17,6 +17,20 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+constexpr double kHeld = 0.5;    // of the change of velocity without contacts: less than that, and contacts hold it
+constexpr double kDeepFall = 4;  // diameters of the thinnest body: a step's fall of more leads past its contacts
+
+// From the start of the step to v, root mean square over the mass of the free nodes in [first, last), m/s.
+double velocity_change(const Nodes& nodes, int first, int last, std::span<const Vec3> v) {
+  double sum = 0, mass = 0;
+  for (int j = first; j < last; ++j) {
+    if (nodes.fixed[j]) continue;
+    sum += nodes.m[j] * (v[j] - nodes.v[j]).squaredNorm();
+    mass += nodes.m[j];
+  }
+  return mass > 0 ? std::sqrt(sum / mass) : 0.0;
+}
 
 // One step, its stages in the order in which advance() calls them.
 class Step {
@@ -39,7 +53,7 @@ class Step {
   bool predict();
   void linearise();
   bool solve_unconstrained(int newton_iteration);
-  void detect_first_contacts();
+  bool detect_first_contacts();
   std::span<const Vec3> expected_velocities();
   void sort_contacts();
   bool solve_friction(int newton_iteration);
@@ -56,6 +70,9 @@ class Step {
   }
 
  private:
+  void find_held();
+  std::vector<std::uint8_t> touching_components() const;
+  bool solve_free(std::span<const std::uint8_t> components);
   /// Error that an unconstrained linear solve may leave where it takes iterations, m/s.
   double linear_tolerance() const { return world_.scene.solver.linear_tolerance * world_.scene.solver.tolerance / dt_; }
 
@@ -103,15 +120,44 @@ void Step::move_kinematic_bodies() {
 }
 
 // Newton iterations without contacts: where the first linearisation with contacts is taken. Scripted roots may jump
-// to another velocity within a step; linearised about the old one, two iterations leave strands stretched.
+// to another velocity within a step; linearised about the old one, two iterations leave strands stretched. What
+// contacts hold keeps its velocity.
 bool Step::predict() {
   bool good = true;
+  state_.free.assign(world_.component_count, 1);
   for (int k = 0; good && k < world_.scene.solver.predictor_iterations; ++k) {
     linearise();
-    good = solve_unconstrained(0);
-    for (Body* body : world_.bodies) body->accept_iterate();
+    good = solve_free(state_.free);
+    if (k == 0) find_held();
+    for (Body* body : world_.bodies) body->accept_iterate(state_.free);
   }
   return good;
+}
+
+// A stretched band would contract into the head that it lies on, and hair pinched under it spring out, by far more
+// than they move: contacts met on that way push where nothing is, and a linearisation there is of no use. A component
+// is held if contacts pushed it in the last step and its velocity then changed by far less than it would without them
+// now, which would take it further than the thinnest body is thick; unless prescribed nodes pull it along with theirs.
+// Where things only rest on each other, the unconstrained start is kept: what an early stop leaves undone is then a
+// little of the fall, and not of a force that ends a slow slide.
+void Step::find_held() {
+  for_each_index(world_.component_nodes.size(), [&](std::size_t c) {
+    const auto [first, last] = world_.component_nodes[c];
+    const bool pushed = std::any_of(state_.lambda.begin() + first, state_.lambda.begin() + last,
+                                    [](const Vec3& impulse) { return !impulse.isZero(0.0); });
+    if (!pushed) return;
+    double pulled = 0;
+    for (int j = first; j < last; ++j)
+      if (nodes_.fixed[j]) pulled = std::max(pulled, (v_[j] - nodes_.v[j]).norm());
+    const double change = velocity_change(nodes_, first, last, v_);
+    const bool flies = dt_ * change > world_.thinnest;
+    if (flies && std::max(state_.velocity_change[c], pulled) < kHeld * change) state_.free[c] = 0;
+  });
+  dynamics_.mark_groups(state_.free);
+  for_each_index(nodes_.x.size(), [&](std::size_t j) {
+    const int c = nodes_.component[j];
+    if (c >= 0 && !state_.free[c] && !nodes_.fixed[j]) v_[j] = nodes_.v[j];
+  });
 }
 
 void Step::linearise() {
@@ -120,45 +166,53 @@ void Step::linearise() {
   report_.t_dynamics += seconds_since(start);
 }
 
+std::vector<std::uint8_t> Step::touching_components() const {
+  std::vector<std::uint8_t> touching =
+      touched_components(admm_.contacts, nodes_.skin, nodes_.fixed, nodes_.component, world_.component_count);
+  dynamics_.mark_groups(touching);
+  return touching;
+}
+
+bool Step::solve_free(std::span<const std::uint8_t> components) {
+  const bool good = dynamics_.solve_unweighted(components, state_.no_impulse, v_, linear_tolerance());
+  report_.linear_iterations += dynamics_.linear_iterations();
+  return good;
+}
+
 // A v = f: the warm start of the first iteration (D20 6.2.1), and in every iteration the answer for components that
 // touch nothing.
 bool Step::solve_unconstrained(int newton_iteration) {
   const auto start = Clock::now();
-  std::vector<std::uint8_t> components(world_.component_count, 1);
   if (newton_iteration > 0) {
-    std::vector<std::uint8_t> touching(world_.component_count, 0);
-    for_each_index(admm_.contacts.size(), [&](std::size_t i) {
-      admm_.contacts[i].for_each_node(nodes_.skin, [&](int node, double) {
-        if (!nodes_.fixed[node]) std::atomic_ref(touching[nodes_.component[node]]).store(1, std::memory_order_relaxed);
-      });
-    });
-    dynamics_.mark_groups(touching);
-    for (std::size_t c = 0; c < components.size(); ++c) components[c] = !touching[c];
+    state_.free = touching_components();
+    for (std::uint8_t& mark : state_.free) mark = !mark;
   }
-  const bool good = dynamics_.solve_unweighted(components, state_.no_impulse, v_, linear_tolerance());
-  report_.linear_iterations += dynamics_.linear_iterations();
+  const bool good = solve_free(state_.free);
   report_.t_dynamics += seconds_since(start);
   return good;
 }
 
-// Hair that rests on hair would fall by many diameters along the unconstrained v, and most contacts found on that way
-// are not those of the step: continuous detection gets its first path from the first linear solve, with the forces of
-// the last step, and the broad phase expects strands that had forces to go on as before. Where there are cloth and
-// solids, which fall by less than their thickness and converge better with all their contacts from the start, it
-// follows the unconstrained v.
-void Step::detect_first_contacts() {
+// Along the unconstrained v, hair that rests on hair falls by many diameters, and most contacts found on that way are
+// not those of the step. Where there are bodies so thin, continuous detection gets its first path from the first linear
+// solve, with the forces of the last step, and the broad phase expects what had forces to go on as before. Thicker ones
+// converge better with all their contacts from the start: it follows the unconstrained v.
+bool Step::detect_first_contacts() {
   const auto start = Clock::now();
   Detector& detector = *world_.detector;
-  const bool strands_only = world_.sparse.empty();
-  detector.begin_step(nodes_, pose_start_, pose_end_, dt_, strands_only ? expected_velocities() : v_);
+  const bool thin = kDeepFall * 2 * world_.thinnest < dt_ * dt_ * world_.scene.world.gravity.norm();
+  detector.begin_step(nodes_, pose_start_, pose_end_, dt_, thin ? expected_velocities() : v_);
   admm_.contacts = detector.proximity();
   proximity_contacts_ = admm_.contacts.size();
-  if (!strands_only) {
+  if (!thin) {
     const std::vector<Contact> continuous = detector.continuous(v_);
     admm_.contacts.insert(admm_.contacts.end(), continuous.begin(), continuous.end());
   }
   copy_in_chunks(state_.lambda, admm_.lambda);
   report_.t_collision += seconds_since(start);
+
+  std::vector<std::uint8_t> released = touching_components();  // what was held by contacts that are no longer there
+  for (std::size_t c = 0; c < released.size(); ++c) released[c] = !released[c] && !state_.free[c];
+  return solve_free(released);
 }
 
 std::span<const Vec3> Step::expected_velocities() {
@@ -220,7 +274,7 @@ bool Step::solve_friction(int newton_iteration) {
 }
 
 void Step::accept_iterate() {
-  for (Body* body : world_.bodies) body->accept_iterate();
+  for (Body* body : world_.bodies) body->accept_iterate(std::vector<std::uint8_t>(world_.component_count, 1));
   copy_in_chunks(world_.scene.solver.final_velocity == FinalVelocity::p ? admm_.p : admm_.v, v_);
 }
 
@@ -266,6 +320,10 @@ void Step::measure_coulomb_error() {
 
 void Step::advance_state() {
   for (Body* body : world_.bodies) body->end_step(nodes_, v_);
+  for_each_index(world_.component_nodes.size(), [&](std::size_t c) {
+    const auto [first, last] = world_.component_nodes[c];
+    state_.velocity_change[c] = velocity_change(nodes_, first, last, v_);
+  });
   std::swap(nodes_.v, v_);  // v_ now holds the velocity at the start of the step
   for_each_index(nodes_.x.size(), [&](std::size_t j) { nodes_.x[j] += dt_ * nodes_.v[j]; });
   state_.lambda.swap(admm_.lambda);
@@ -314,7 +372,7 @@ bool advance(World& world, StepState& state, double time, double dt, StepReport&
     step.linearise();
     bool good = step.solve_unconstrained(k);
     good = good && step.finite(failure);
-    if (good && k == 0) step.detect_first_contacts();
+    if (good && k == 0) good = step.detect_first_contacts();
     good = good && step.solve_friction(k);
     if (!good) return step.name_failure(failure);
     step.accept_iterate();

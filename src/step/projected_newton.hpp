@@ -11,14 +11,20 @@ namespace stiction {
 /// What a step carries over to the next, besides the nodes and the bodies' own state, and the arrays it works in.
 struct StepState {
   explicit StepState(World& world)
-      : lambda(world.nodes.x.size(), Vec3::Zero()), contact_impulse(lambda), no_impulse(lambda), dynamics(world) {}
+      : lambda(world.nodes.x.size(), Vec3::Zero()),
+        velocity_change(world.component_count, 0.0),
+        contact_impulse(lambda),
+        no_impulse(lambda),
+        dynamics(world) {}
 
-  std::vector<Vec3> lambda;           ///< W λ, the warm start of the contact forces, kg m/s
-  std::vector<Vec3> contact_impulse;  ///< Bᵀ r of the last step, kg m/s
+  std::vector<Vec3> lambda;             ///< W λ, the warm start of the contact forces, kg m/s
+  std::vector<double> velocity_change;  ///< of each component in the last step, root mean square, m/s
+  std::vector<Vec3> contact_impulse;    ///< Bᵀ r of the last step, kg m/s
   const std::vector<Vec3> no_impulse;
   BodyDynamics dynamics;
   AdmmState admm;
   std::vector<Vec3> v;                    ///< iterate; at the end the step's velocity, m/s
+  std::vector<std::uint8_t> free;         ///< components that contacts do not hold
   std::vector<Vec3> expected;             ///< by the broad phase, m/s
   std::vector<Vec3> v_hat, r;             ///< of the one residual: velocities that r leads to, impulses
   std::vector<double> inverse_mass, k_N;  ///< of the one residual

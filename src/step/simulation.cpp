@@ -18,6 +18,7 @@ struct Simulation::Impl {
     put(s, "x", world.nodes.x);
     put(s, "v", world.nodes.v);
     put(s, "lambda", state.lambda);
+    put(s, "velocity_change", state.velocity_change);
     for (const Body* body : world.bodies) body->save(s);
   }
   void load(const Snapshot& s) {
@@ -26,6 +27,7 @@ struct Simulation::Impl {
     get(s, "x", world.nodes.x);
     get(s, "v", world.nodes.v);
     get(s, "lambda", state.lambda);
+    get(s, "velocity_change", state.velocity_change);
     state.contact_impulse.assign(state.lambda.size(), Vec3::Zero());
     for (Body* body : world.bodies) body->load(s);
   }

@@ -137,7 +137,11 @@ World::World(Scene scene_in) : scene(std::move(scene_in)) {
   add_surfaces();
   add_ties();
   for (const Collider& c : scene.colliders) shapes.push_back(tessellate(c));
-  detector = std::make_unique<Detector>(build_surface(), scene.colliders, static_cast<int>(bodies.size()),
+  Surface surface = build_surface();
+  thinnest = std::numeric_limits<double>::infinity();
+  for (const SurfacePoint& p : surface.points)
+    if (p.body < static_cast<int>(bodies.size())) thinnest = std::min(thinnest, p.radius);
+  detector = std::make_unique<Detector>(std::move(surface), scene.colliders, static_cast<int>(bodies.size()),
                                         build_friction(), scene.contact);
 }
 

@@ -61,6 +61,7 @@ struct World {
   std::vector<TriangleMesh> shapes;  // of every collider, local coordinates, for pictures
   int component_count = 0;
   std::vector<std::pair<int, int>> component_nodes;  // [first, second) of each
+  double thinnest = 0;                               // radius of any simulated body, m
   std::unique_ptr<Detector> detector;
 
  private:
