@@ -247,6 +247,7 @@ void Candidates::extend() {
       return {f.second, triangles.index[f.first]};
     });
   }
+  release_large(found_);
   measure(edges_before, points_before);
 }
 
