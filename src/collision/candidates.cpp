@@ -247,7 +247,6 @@ void Candidates::extend() {
       return {f.second, triangles.index[f.first]};
     });
   }
-  release_large(found_);
   measure(edges_before, points_before);
 }
 

@@ -17,9 +17,6 @@ std::vector<Contact> ContactCollector::sorted() {
                      [](const Place& a, const Place& b) { return a.key < b.key; });
   std::vector<Contact> out(count);
   for_each_index(count, [&](std::size_t i) { out[i] = *places_[i].contact; });
-  if (count * sizeof(Contact) > kKeptBytes)
-    tbb::parallel_for(std::size_t{0}, used_, [&](std::size_t chunk) { std::vector<Contact>().swap(chunks_[chunk]); });
-  release_large(places_);
   used_ = 0;
   return out;
 }

@@ -27,7 +27,6 @@
 #endif
 
 #include "geometry/moving_box.hpp"
-#include "parallel/loops.hpp"
 
 namespace stiction {
 
@@ -232,13 +231,11 @@ void Bvh::collect(std::span<const MovingBox> queries, std::span<const int> order
   // Place each query's pairs, in the order of the queries.
   add_up(first_pair_);
   out.resize(first_pair_[n]);
-  const bool keep = out.size() * sizeof(int) <= kKeptBytes;
   tbb::parallel_for(std::size_t{0}, chunks, [&](std::size_t chunk) {
     const int* partner = chunk_partners_[chunk].data();
     for (const int i : chunk_order(chunk)) {
       for (std::size_t k = first_pair_[i]; k < first_pair_[i + 1]; ++k) out[k] = {i, *partner++};
     }
-    if (!keep) std::vector<int>().swap(chunk_partners_[chunk]);
   });
 }
 

@@ -74,14 +74,4 @@ void copy_in_chunks(const From& from, To& to) {
   });
 }
 
-/// Working arrays of up to this size are kept from one step to the next; larger ones would hold memory that other
-/// stages need more than an allocation costs.
-inline constexpr std::size_t kKeptBytes = std::size_t{1} << 28;
-
-/// Gives back the memory of an array whose contents are done with, if it is large.
-template <class T>
-void release_large(std::vector<T>& a) {
-  if (a.capacity() * sizeof(T) > kKeptBytes) std::vector<T>().swap(a);
-}
-
 }  // namespace stiction

@@ -244,8 +244,6 @@ void Step::sort_contacts() {
   });
   admm_.contacts.swap(state_.sorted_contacts);
   admm_.impulse.swap(state_.sorted_impulse);
-  release_large(state_.sorted_contacts);
-  release_large(state_.sorted_impulse);
 }
 
 bool Step::solve_friction(int newton_iteration) {
