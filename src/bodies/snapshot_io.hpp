@@ -32,7 +32,7 @@ void get(const Snapshot& snapshot, const std::string& name, Array& values) {
     std::memcpy(static_cast<void*>(values.data()), a.values.data(), a.values.size() * sizeof(double));
     return;
   }
-  throw std::runtime_error("snapshot has no array '" + name + "'");
+  throw std::runtime_error("snapshot has no array '" + name + "': it is from another version");
 }
 
 }  // namespace stiction

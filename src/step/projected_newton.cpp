@@ -174,8 +174,9 @@ std::vector<std::uint8_t> Step::touching_components() const {
 }
 
 bool Step::solve_free(std::span<const std::uint8_t> components) {
+  const int before = dynamics_.linear_iterations();
   const bool good = dynamics_.solve_unweighted(components, state_.no_impulse, v_, linear_tolerance());
-  report_.linear_iterations += dynamics_.linear_iterations();
+  report_.linear_iterations += dynamics_.linear_iterations() - before;
   return good;
 }
 
