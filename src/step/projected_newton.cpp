@@ -53,7 +53,8 @@ class Step {
   bool predict();
   void linearise();
   bool solve_unconstrained(int newton_iteration);
-  bool detect_first_contacts();
+  void detect_first_contacts();
+  bool release_untouched();
   std::span<const Vec3> expected_velocities();
   void sort_contacts();
   bool solve_friction(int newton_iteration);
@@ -137,7 +138,7 @@ bool Step::predict() {
 // A stretched band would contract into the head that it lies on, and hair pinched under it spring out, by far more
 // than they move: contacts met on that way push where nothing is, and a linearisation there is of no use. A component
 // is held if contacts pushed it in the last step and its velocity then changed by far less than it would without them
-// now, which would take it further than the thinnest body is thick; unless prescribed nodes pull it along with theirs.
+// now, which would take it further than the thinnest body's radius; unless prescribed nodes pull it along with theirs.
 // Where things only rest on each other, the unconstrained start is kept: what an early stop leaves undone is then a
 // little of the fall, and not of a force that ends a slow slide.
 void Step::find_held() {
@@ -174,30 +175,29 @@ std::vector<std::uint8_t> Step::touching_components() const {
 }
 
 bool Step::solve_free(std::span<const std::uint8_t> components) {
+  const auto start = Clock::now();
   const int before = dynamics_.linear_iterations();
   const bool good = dynamics_.solve_unweighted(components, state_.no_impulse, v_, linear_tolerance());
   report_.linear_iterations += dynamics_.linear_iterations() - before;
+  report_.t_dynamics += seconds_since(start);
   return good;
 }
 
 // A v = f: the warm start of the first iteration (D20 6.2.1), and in every iteration the answer for components that
 // touch nothing.
 bool Step::solve_unconstrained(int newton_iteration) {
-  const auto start = Clock::now();
   if (newton_iteration > 0) {
     state_.free = touching_components();
     for (std::uint8_t& mark : state_.free) mark = !mark;
   }
-  const bool good = solve_free(state_.free);
-  report_.t_dynamics += seconds_since(start);
-  return good;
+  return solve_free(state_.free);
 }
 
 // Along the unconstrained v, hair that rests on hair falls by many diameters, and most contacts found on that way are
 // not those of the step. Where there are bodies so thin, continuous detection gets its first path from the first linear
 // solve, with the forces of the last step, and the broad phase expects what had forces to go on as before. Thicker ones
 // converge better with all their contacts from the start: it follows the unconstrained v.
-bool Step::detect_first_contacts() {
+void Step::detect_first_contacts() {
   const auto start = Clock::now();
   Detector& detector = *world_.detector;
   const bool thin = kDeepFall * 2 * world_.thinnest < dt_ * dt_ * world_.scene.world.gravity.norm();
@@ -210,8 +210,11 @@ bool Step::detect_first_contacts() {
   }
   copy_in_chunks(state_.lambda, admm_.lambda);
   report_.t_collision += seconds_since(start);
+}
 
-  std::vector<std::uint8_t> released = touching_components();  // what was held by contacts that are no longer there
+// What was held by contacts that are no longer there moves without any.
+bool Step::release_untouched() {
+  std::vector<std::uint8_t> released = touching_components();
   for (std::size_t c = 0; c < released.size(); ++c) released[c] = !released[c] && !state_.free[c];
   return solve_free(released);
 }
@@ -275,7 +278,7 @@ bool Step::solve_friction(int newton_iteration) {
 }
 
 void Step::accept_iterate() {
-  for (Body* body : world_.bodies) body->accept_iterate(std::vector<std::uint8_t>(world_.component_count, 1));
+  for (Body* body : world_.bodies) body->accept_iterate(state_.all);
   copy_in_chunks(world_.scene.solver.final_velocity == FinalVelocity::p ? admm_.p : admm_.v, v_);
 }
 
@@ -373,7 +376,10 @@ bool advance(World& world, StepState& state, double time, double dt, StepReport&
     step.linearise();
     bool good = step.solve_unconstrained(k);
     good = good && step.finite(failure);
-    if (good && k == 0) good = step.detect_first_contacts();
+    if (good && k == 0) {
+      step.detect_first_contacts();
+      good = step.release_untouched();
+    }
     good = good && step.solve_friction(k);
     if (!good) return step.name_failure(failure);
     step.accept_iterate();

@@ -15,16 +15,18 @@ struct StepState {
         velocity_change(world.component_count, 0.0),
         contact_impulse(lambda),
         no_impulse(lambda),
+        all(world.component_count, 1),
         dynamics(world) {}
 
   std::vector<Vec3> lambda;             ///< W λ, the warm start of the contact forces, kg m/s
   std::vector<double> velocity_change;  ///< of each component in the last step, root mean square, m/s
   std::vector<Vec3> contact_impulse;    ///< Bᵀ r of the last step, kg m/s
   const std::vector<Vec3> no_impulse;
+  const std::vector<std::uint8_t> all;  ///< components
   BodyDynamics dynamics;
   AdmmState admm;
   std::vector<Vec3> v;                    ///< iterate; at the end the step's velocity, m/s
-  std::vector<std::uint8_t> free;         ///< components that contacts do not hold
+  std::vector<std::uint8_t> free;         ///< components solved without contacts in this iteration
   std::vector<Vec3> expected;             ///< by the broad phase, m/s
   std::vector<Vec3> v_hat, r;             ///< of the one residual: velocities that r leads to, impulses
   std::vector<double> inverse_mass, k_N;  ///< of the one residual
