@@ -93,6 +93,7 @@ nlohmann::json to_json(const StepReport& r, const Simulation& simulation) {
                       {"t_step", r.t_step},
                       {"t_dynamics", r.t_dynamics},
                       {"t_collision", r.t_collision},
+                      {"t_broad", r.t_broad},
                       {"t_solver", r.t_solver},
                       {"t_linear", r.t_linear},
                       {"t_projection", r.t_projection},

@@ -33,6 +33,7 @@ struct StepReport {
   double nu = 0;                ///< 3 contacts over degrees of freedom (B11 4.4)
   double energy_kinetic = 0, energy_elastic = 0, energy_gravity = 0;                                 ///< J
   double t_step = 0, t_dynamics = 0, t_collision = 0, t_solver = 0, t_linear = 0, t_projection = 0;  ///< s
+  double t_broad = 0;                ///< of t_collision: finding and extending candidates, s
   std::vector<double> admm_history;  ///< δ∞ of each iteration of the last solve, m
 };
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collision/pair_geometry.hpp"
 #include "collision/rules.hpp"
 #include "geometry/distance.hpp"
 #include "parallel/loops.hpp"
+#include "parallel/stopwatch.hpp"
 
 namespace stiction {
 
@@ -35,6 +37,13 @@ void append(std::vector<std::pair<int, int>>& pairs, std::span<const std::pair<i
 }
 
 }  // namespace
+
+// Rounded towards zero.
+Direction Direction::of(const Vec3& unit) {
+  Direction d;
+  for (int k = 0; k < 3; ++k) d.n[k] = static_cast<std::int16_t>(32766.99 * unit[k]);
+  return d;
+}
 
 Candidates::Candidates(const Surface& surface, const StepVertices& vertices, const ContactOptions& options)
     : surface_(surface), vertices_(vertices), options_(options) {
@@ -87,6 +96,7 @@ bool Candidates::apart_at_rest(const std::array<int, 4>& vertex, double radii, D
 
 void Candidates::begin_step(std::span<const Vec3> v) {
   broad_phases_ = 0;
+  broad_seconds_ = 0;
   expect(v);
   search();
 }
@@ -107,7 +117,7 @@ void Candidates::follow(std::span<const Vec3> v) {
     return 1;
   });
   if (grown > 0) extend();
-  find_sweeps(v);
+  find_motion(v);
 }
 
 // The slack is what iterates were off by in the last step, typically, and some of the radius: too little costs
@@ -158,6 +168,7 @@ void Candidates::build(std::span<const Primitive> primitives, Boxes& boxes) cons
 }
 
 void Candidates::search() {
+  const Stopwatch watch(broad_seconds_);
   ++broad_phases_;
   build<SurfaceEdge>(surface_.edges, edge_boxes_);
   edge_boxes_.tree.self_pairs(
@@ -210,6 +221,7 @@ void Candidates::refit_grown(std::span<const Primitive> primitives, Boxes& boxes
 
 // Pairs whose boxes have come to overlap.
 void Candidates::extend() {
+  const Stopwatch watch(broad_seconds_);
   ++broad_phases_;
   const std::size_t edges_before = edge_pairs_.size(), points_before = point_pairs_.size();
   refit_grown<SurfaceEdge>(surface_.edges, edge_boxes_);
@@ -250,44 +262,48 @@ void Candidates::extend() {
   measure(edges_before, points_before);
 }
 
-// Distances of new candidates at the start of the step, rounded down.
+// How far apart new candidates start, and in which direction.
 void Candidates::measure(std::size_t edges_from, std::size_t points_from) {
-  const auto measure_from = [&](std::size_t from, CandidatePairs& pairs, auto&& vertices_of_pair, auto&& distance2) {
-    pairs.distance.resize(pairs.size());
+  const auto measure_from = [&](std::size_t from, CandidatePairs& pairs, int first_count, auto&& vertices_of_pair,
+                                auto&& geometry) {
+    pairs.direction.resize(pairs.size());
+    pairs.apart.resize(pairs.size());
     pairs.known.resize(pairs.size());
     for_each_index(pairs.size() - from, [&](std::size_t k) {
       const std::size_t i = from + k;
       const std::array<int, 4> j = vertices_of_pair(pairs.pair[i]);
-      const auto& x = vertices_.x;
-      pairs.distance[i] = static_cast<float>(std::sqrt(distance2(x[j[0]], x[j[1]], x[j[2]], x[j[3]])) * (1 - 1e-6));
+      const std::array<Vec3, 4> x{vertices_.x[j[0]], vertices_.x[j[1]], vertices_.x[j[2]], vertices_.x[j[3]]};
+      pairs.direction[i] = Direction::of(geometry(x).n);
+      const Vec3 n = pairs.direction[i].vector().cast<double>();
+      double apart = std::numeric_limits<double>::infinity();
+      for (int a = 0; a < first_count; ++a)
+        for (int b = first_count; b < 4; ++b) apart = std::min(apart, n.dot(x[a] - x[b]));
+      pairs.apart[i] = static_cast<float>(apart - 1e-6 * std::abs(apart));
       pairs.known[i] = 0;
     });
   };
   measure_from(
-      edges_from, edge_pairs_, [&](const auto& pair) { return edge_vertices(pair); }, edge_edge_distance2);
+      edges_from, edge_pairs_, 2, [&](const auto& pair) { return edge_vertices(pair); }, edge_geometry);
   measure_from(
-      points_from, point_pairs_, [&](const auto& pair) { return point_vertices(pair); }, point_triangle_distance2);
+      points_from, point_pairs_, 1, [&](const auto& pair) { return point_vertices(pair); }, point_geometry);
 }
 
-// How primitives move with v: all points of one lie within `radius` of the mean displacement.
-void Candidates::find_sweeps(std::span<const Vec3> v) {
+void Candidates::find_motion(std::span<const Vec3> v) {
   const double dt = vertices_.dt;
-  const auto fill = [&](const auto& primitives, std::vector<Sweep>& sweeps) {
-    sweeps.resize(primitives.size());
-    for_each_index(sweeps.size(), [&](std::size_t i) {
+  const auto fill = [&](const auto& primitives, auto& motions) {
+    motions.resize(primitives.size());
+    for_each_index(motions.size(), [&](std::size_t i) {
       const auto vertices = vertices_of(primitives[i]);
-      Vec3 mean = Vec3::Zero();
-      for (const int j : vertices) mean += v[j] / static_cast<double>(vertices.size());
-      double radius = 0;
-      for (const int j : vertices) radius = std::max(radius, (v[j] - mean).norm());
-      radius += 1e-6 * mean.norm();  // rounding of the mean to floats
-      sweeps[i] = {(dt * mean).template cast<float>(), static_cast<float>(dt * radius * (1 + 1e-6))};
+      for (std::size_t k = 0; k < vertices.size(); ++k)
+        motions[i].vertex[k] = (dt * v[vertices[k]]).template cast<float>();
     });
   };
-  fill(surface_.edges, edge_sweeps_);
+  fill(surface_.edges, edge_motion_);
+  rounding_ = static_cast<float>(1e-6 * dt *
+                                 std::sqrt(max_in_chunks(v.size(), [&](std::size_t j) { return v[j].squaredNorm(); })));
   if (point_pairs_.size() == 0) return;
-  fill(surface_.points, point_sweeps_);
-  fill(surface_.triangles, triangle_sweeps_);
+  fill(surface_.points, point_motion_);
+  fill(surface_.triangles, triangle_motion_);
 }
 
 }  // namespace stiction

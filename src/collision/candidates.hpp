@@ -1,8 +1,9 @@
 // Pairs of primitives that may touch in a step.
 //
 // A step starts with one broad phase over moving boxes: where primitives are, and how far they are expected to go, with
-// some slack. Where vertices leave their slack later, it grows and adds candidates. A candidate keeps the distance that
-// it starts at: a pass can drop it when its two primitives cannot approach each other by as much.
+// some slack. Where vertices leave their slack later, it grows and adds candidates. A candidate keeps the direction in
+// which its primitives are apart at the start, and by how much: as long as their motion along it leaves enough of that,
+// a pass need not look at the pair closely.
 #pragma once
 
 #include <limits>
@@ -18,10 +19,19 @@
 
 namespace stiction {
 
+/// A direction from the second primitive of a pair to the first, in six bytes: no longer than a unit vector.
+struct Direction {
+  std::array<std::int16_t, 3> n{};
+
+  static Direction of(const Vec3& unit);
+  Eigen::Vector3f vector() const { return Eigen::Vector3f(n[0], n[1], n[2]) * (1.0f / 32767.0f); }
+};
+
 /// Candidates of one kind: edges and edges, or points and triangles.
 struct CandidatePairs {
   std::vector<std::pair<int, int>> pair;
-  std::vector<float> distance;      ///< at the start of the step, at least, m
+  std::vector<Direction> direction;
+  std::vector<float> apart;         ///< along it at the start of the step: the distance, or a little less, m
   std::vector<std::uint8_t> known;  ///< contacts that the pair has in this step
 
   std::size_t size() const { return pair.size(); }
@@ -44,27 +54,37 @@ class Candidates {
   CandidatePairs& edges() { return edge_pairs_; }
   CandidatePairs& points() { return point_pairs_; }
 
-  /// How much nearer the pair comes at most, with the v followed last, m.
-  double edge_approach(const std::pair<int, int>& pair) const {
-    return edge_sweeps_[pair.first].approach(edge_sweeps_[pair.second]);
-  }
-  double point_approach(const std::pair<int, int>& pair) const {
-    return point_sweeps_[pair.first].approach(triangle_sweeps_[pair.second]);
-  }
+  /// Distance that a pair keeps, at least, all the way through the step with the v followed last, m.
+  double edges_stay_apart(std::size_t i) const { return stay_apart(edge_pairs_, i, edge_motion_, edge_motion_); }
+  double point_stays_apart(std::size_t i) const { return stay_apart(point_pairs_, i, point_motion_, triangle_motion_); }
 
   std::array<int, 4> edge_vertices(const std::pair<int, int>& pair) const;
   std::array<int, 4> point_vertices(const std::pair<int, int>& pair) const;
 
   std::size_t size() const { return edge_pairs_.size() + point_pairs_.size(); }
-  int broad_phases() const { return broad_phases_; }  ///< in this step
+  int broad_phases() const { return broad_phases_; }       ///< in this step
+  double broad_seconds() const { return broad_seconds_; }  ///< in this step
 
  private:
-  /// A displacement over the step that all points of a primitive stay within `radius` of, m.
-  struct Sweep {
-    Eigen::Vector3f mean;
-    float radius;
-    double approach(const Sweep& other) const { return (mean - other.mean).norm() + radius + other.radius; }
+  /// Displacements of a primitive's vertices over the step, m.
+  template <std::size_t N>
+  struct Motion {
+    std::array<Eigen::Vector3f, N> vertex;
+
+    float least_along(const Eigen::Vector3f& n) const {
+      float least = n.dot(vertex[0]);
+      for (std::size_t k = 1; k < N; ++k) least = std::min(least, n.dot(vertex[k]));
+      return least;
+    }
   };
+
+  // Every point of the pair moves between its vertices, and linearly: what is left at the end was there all along.
+  template <class First, class Second>
+  double stay_apart(const CandidatePairs& pairs, std::size_t i, const First& first, const Second& second) const {
+    const Eigen::Vector3f n = pairs.direction[i].vector();
+    const float parting = first[pairs.pair[i].first].least_along(n) + second[pairs.pair[i].second].least_along(-n);
+    return pairs.apart[i] + std::min(0.0f, parting) - rounding_;
+  }
 
   /// Primitives with a vertex whose range has grown, and their boxes before and after.
   struct Grown {
@@ -90,7 +110,7 @@ class Candidates {
   void search();
   void extend();
   void measure(std::size_t edges_from, std::size_t points_from);
-  void find_sweeps(std::span<const Vec3> v);
+  void find_motion(std::span<const Vec3> v);
   template <class Primitive>
   MovingBox box_of(const Primitive& p) const;
   template <class Primitive>
@@ -116,8 +136,12 @@ class Candidates {
   Boxes edge_boxes_, point_boxes_, triangle_boxes_;
   CandidatePairs edge_pairs_, point_pairs_;
   std::vector<std::pair<int, int>> found_;
-  std::vector<Sweep> edge_sweeps_, point_sweeps_, triangle_sweeps_;
+  std::vector<Motion<2>> edge_motion_;
+  std::vector<Motion<1>> point_motion_;
+  std::vector<Motion<3>> triangle_motion_;
+  float rounding_ = 0;  // of motions along a direction, m
   int broad_phases_ = 0;
+  double broad_seconds_ = 0;
 };
 
 }  // namespace stiction

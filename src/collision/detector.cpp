@@ -88,11 +88,11 @@ std::vector<Contact> Detector::proximity() {
   CandidatePairs &edges = candidates_.edges(), &points = candidates_.points();
   const double longest_reach = reach(largest_radii_);
   collector_.collect(edges.size(), [&](std::size_t i, std::vector<Contact>& found) {
-    if (edges.distance[i] > longest_reach) return;
+    if (edges.apart[i] > longest_reach) return;
     const auto& pair = edges.pair[i];
     const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
     const double radii = e.radius + f.radius;
-    if (edges.distance[i] > reach(radii)) return;
+    if (edges.apart[i] > reach(radii)) return;
     const auto vertex = candidates_.edge_vertices(pair);
     const auto x = start_of(vertex);
     const PairGeometry g = edge_geometry(x);
@@ -112,12 +112,12 @@ std::vector<Contact> Detector::proximity() {
         add(end);
   });
   collector_.collect(points.size(), [&](std::size_t i, std::vector<Contact>& found) {
-    if (points.distance[i] > longest_reach) return;
+    if (points.apart[i] > longest_reach) return;
     const auto& pair = points.pair[i];
     const SurfacePoint& p = surface_.points[pair.first];
     const SurfaceTriangle& t = surface_.triangles[pair.second];
     const double radii = p.radius + t.radius;
-    if (points.distance[i] > reach(radii)) return;
+    if (points.apart[i] > reach(radii)) return;
     const auto vertex = candidates_.point_vertices(pair);
     const PairGeometry g = point_geometry(start_of(vertex));
     if (g.distance > reach(radii) || !movable(vertex, g.b) || !triangle_owns(t, g.b, g.n, at_start)) return;
@@ -146,7 +146,8 @@ void Detector::test(const Tested& tested, std::span<const Vec3> v, Impact&& impa
                     std::vector<Contact>& found) const {
   const auto x_t0 = start_of(tested.vertex), x_t1 = end_of(tested.vertex, v);
   const auto near = [&] { return caught_again(tested.radii, geometry(x_t0).distance); };
-  auto when = impact(x_t0, x_t1, tested.known > 0 ? near() : tested.radii);
+  auto when = impact(x_t0, x_t1, tested.known > 0 ? kCaughtAgain * tested.radii : tested.radii);
+  if (when && tested.known > 0) when = impact(x_t0, x_t1, near());
   if (!when) return;
   PairGeometry g = geometry(mix(x_t0, x_t1, *when));
   if (!owns(g, VerticesAt{vertices_, v, *when})) {
@@ -166,16 +167,16 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v_nodes) {
   const auto v = vertices_.velocities(v_nodes);
   candidates_.follow(v);
   CandidatePairs &edges = candidates_.edges(), &points = candidates_.points();
-  // Whether a pair that starts at `distance` and approaches by no more than `approach` stays clear of contact.
-  const auto stays_clear = [](std::uint8_t known, double radii, double distance, double approach) {
-    return known == kMaxContacts || distance - approach > (known > 0 ? caught_again(radii, distance) : radii);
+  // Whether a pair that keeps a distance of `apart` comes into no further contact.
+  const auto stays_clear = [](std::uint8_t known, double radii, double apart) {
+    return known == kMaxContacts || apart > (known > 0 ? kCaughtAgain * radii : radii);
   };
   collector_.collect(edges.size(), [&](std::size_t i, std::vector<Contact>& found) {
+    const double apart = candidates_.edges_stay_apart(i);
+    if (apart > largest_radii_) return;  // most of them, before their edges are read
     const auto& pair = edges.pair[i];
-    const double distance = edges.distance[i], approach = candidates_.edge_approach(pair);
-    if (distance - approach > largest_radii_) return;  // most of them, before their edges are read
     const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
-    if (stays_clear(edges.known[i], e.radius + f.radius, distance, approach)) return;
+    if (stays_clear(edges.known[i], e.radius + f.radius, apart)) return;
     test(
         {ContactKey::edge_edge, pair, candidates_.edge_vertices(pair), e.radius + f.radius, friction_(e.body, f.body),
          edges.known[i]},
@@ -183,12 +184,12 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v_nodes) {
         [&](const PairGeometry& g, const VerticesAt& where) { return edges_own(e, f, g.n, where); }, found);
   });
   collector_.collect(points.size(), [&](std::size_t i, std::vector<Contact>& found) {
+    const double apart = candidates_.point_stays_apart(i);
+    if (apart > largest_radii_) return;
     const auto& pair = points.pair[i];
-    const double distance = points.distance[i], approach = candidates_.point_approach(pair);
-    if (distance - approach > largest_radii_) return;
     const SurfacePoint& p = surface_.points[pair.first];
     const SurfaceTriangle& t = surface_.triangles[pair.second];
-    if (stays_clear(points.known[i], p.radius + t.radius, distance, approach)) return;
+    if (stays_clear(points.known[i], p.radius + t.radius, apart)) return;
     test(
         {ContactKey::point_triangle, pair, candidates_.point_vertices(pair), p.radius + t.radius,
          friction_(p.body, t.body), points.known[i]},
@@ -208,14 +209,12 @@ std::int64_t Detector::crossings(std::span<const Vec3> v_nodes) {
     return impact(start_of(vertex), end_of(vertex, v), 0.0) ? 1 : 0;
   };
   std::int64_t sum = sum_in_chunks(edges.size(), std::int64_t{0}, [&](std::size_t i) {
-    const auto& pair = edges.pair[i];
-    if (edges.distance[i] > candidates_.edge_approach(pair)) return 0;
-    return passes(candidates_.edge_vertices(pair), edge_edge_impact);
+    if (candidates_.edges_stay_apart(i) > 0) return 0;
+    return passes(candidates_.edge_vertices(edges.pair[i]), edge_edge_impact);
   });
   sum += sum_in_chunks(points.size(), std::int64_t{0}, [&](std::size_t i) {
-    const auto& pair = points.pair[i];
-    if (points.distance[i] > candidates_.point_approach(pair)) return 0;
-    return passes(candidates_.point_vertices(pair), point_triangle_impact);
+    if (candidates_.point_stays_apart(i) > 0) return 0;
+    return passes(candidates_.point_vertices(points.pair[i]), point_triangle_impact);
   });
   return sum + collider_contacts_.crossings(v);
 }

@@ -1,7 +1,7 @@
 // From surfaces and motion to contacts (D20 6.2.3).
 //
-// Every pass of a step tests the same candidates (collision/candidates.hpp), in full only where the distance at the
-// start is less than the two primitives can approach each other in this pass. A pair is one contact: proximity and
+// Every pass of a step tests the same candidates (collision/candidates.hpp), in full only where their motion in this
+// pass may bring them together. A pair is one contact: proximity and
 // continuous detection merge by key. A pair that is in contact already gets another one if it is about to pass through
 // all the same (it slides, and its normal goes stale), found by continuous detection at a fraction of its distance.
 //
@@ -52,8 +52,9 @@ class Detector {
   double max_penetration(std::span<const Contact> contacts, std::span<const Vec3> v);
 
   std::size_t candidate_count() const { return candidates_.size(); }
-  int broad_phases() const { return candidates_.broad_phases(); }  ///< in this step
-  std::size_t deep_contacts() const { return deep_contacts_; }     ///< recovery bounded, in this step
+  int broad_phases() const { return candidates_.broad_phases(); }       ///< in this step
+  double broad_seconds() const { return candidates_.broad_seconds(); }  ///< in this step
+  std::size_t deep_contacts() const { return deep_contacts_; }          ///< recovery bounded, in this step
 
  private:
   /// What continuous detection needs to know of a candidate.

@@ -1,27 +1,15 @@
 #include "friction/admm.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "contact/touched.hpp"
 #include "parallel/loops.hpp"
+#include "parallel/stopwatch.hpp"
 
 namespace stiction {
 
 namespace {
-
-class Stopwatch {
- public:
-  explicit Stopwatch(double& sum) : sum_(sum), start_(std::chrono::steady_clock::now()) {}
-  ~Stopwatch() { sum_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  double& sum_;
-  std::chrono::steady_clock::time_point start_;
-};
 
 template <class T>
 class Admm {
@@ -58,8 +46,9 @@ class Admm {
   void activate_components_of(std::span<const Contact> contacts);
   void linear_solve();
   void project(double delta_before);
-  double update_duals();
-  void accelerate(double change2);
+  void take_projection();
+  double update();
+  void accelerate();
   /// v, drawn beyond itself from where p was. Momentum does that already.
   Vec3 relaxed(int j) const {
     const double alpha = options_.solver.accelerated ? 1.0 : options_.solver.over_relaxation;
@@ -74,7 +63,8 @@ class Admm {
     return options_.solver.final_velocity == FinalVelocity::p && options_.solver.repair_passes > 0;
   }
   void repair(const DetectContacts& detect);
-  double delta_infinity() const;
+  template <class F>
+  double delta_of(F&& f) const;
   double delta_percentile(double share) const;
   void finish();
 
@@ -203,23 +193,29 @@ void Admm<T>::project(double delta_before) {
   if (options_.solver.sleeping)
     sweep.sleeping_threshold = options_.solver.sleeping_threshold * delta_before / options_.dt;
   projection_.project(sweep);
+}
+
+template <class T>
+void Admm<T>::take_projection() {
   for_active([&](int j) { p_[j] = projection_.p(j); });
 }
 
-// λ ← λ̂ + (p − v̂), v̂ the relaxed v; returns the squared change of (p, λ) in the norm of W, which drives the restart.
+// p from the projection and λ ← λ̂ + (p − v̂), v̂ the relaxed v, in one walk over the nodes; returns δ∞.
 template <class T>
-double Admm<T>::update_duals() {
-  for_active([&](int j) { lambda_[j] = lambda_hat_[j] + p_[j] - relaxed(j); });
-  if (!options_.solver.accelerated) return 0;
-  return sum_in_chunks(active_.size(), 0.0, [&](std::size_t i) {
-    const int j = active_[i];
-    return state_.w[j] * ((lambda_[j] - lambda_hat_[j]).squaredNorm() + (p_[j] - p_hat_[j]).squaredNorm());
+double Admm<T>::update() {
+  return delta_of([&](int j) {
+    p_[j] = projection_.p(j);
+    lambda_[j] = lambda_hat_[j] + p_[j] - relaxed(j);
   });
 }
 
-// D20 Algorithm 4: momentum, dropped when the residual grows.
+// D20 Algorithm 4: momentum, dropped when the change of (p, λ) in the norm of W grows.
 template <class T>
-void Admm<T>::accelerate(double change2) {
+void Admm<T>::accelerate() {
+  const double change2 = sum_in_chunks(active_.size(), 0.0, [&](std::size_t i) {
+    const int j = active_[i];
+    return state_.w[j] * ((lambda_[j] - lambda_hat_[j]).squaredNorm() + (p_[j] - p_hat_[j]).squaredNorm());
+  });
   const bool restart = change2 > change2_previous_ && change2_previous_ > 0;
   const double theta_next = restart ? 1.0 : 0.5 * (1 + std::sqrt(1 + 4 * theta_ * theta_));
   const double momentum = restart ? 0.0 : (theta_ - 1) / theta_next;
@@ -247,38 +243,36 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
     linear_solve();
     if ((l - 1) % options_.solver.ccd_interval == 0) append_detected(detect, v_);
     project(delta);
-
-    delta = delta_infinity();
+    delta = update();
     report_.history.push_back(delta);
     report_.iterations = l;
     if (l == 1) report_.residual_first = delta;
-    const double change2 = update_duals();
     report_.converged = delta < options_.solver.tolerance && !(repairs() && append_detected(detect, p_));
     if (report_.converged || l == options_.solver.admm_iterations) break;
     if (options_.solver.accelerated) {
-      accelerate(change2);
-    } else {
-      for_active([&](int j) {
-        p_hat_[j] = p_[j];
-        lambda_hat_[j] = lambda_[j];
-      });
+      accelerate();
+    } else {  // the next update writes all of p and λ
+      p_hat_.swap(p_);
+      lambda_hat_.swap(lambda_);
     }
   }
   if (!report_.converged) repair(detect);
-  report_.residual = delta_infinity();
+  report_.residual = delta_of([](int) {});
   report_.residual_p999 = delta_percentile(0.999);
   finish();
   return report_;
 }
 
-// δ∞ = dt (‖v − v_previous‖∞ + ‖v − p‖∞)                                         (D20 Alg. 2)
+// δ∞ = dt (‖v − v_previous‖∞ + ‖v − p‖∞), calling f(j) before a node is looked at  (D20 Alg. 2)
 template <class T>
-double Admm<T>::delta_infinity() const {
+template <class F>
+double Admm<T>::delta_of(F&& f) const {
   using Largest = std::pair<double, double>;
   const auto [step, offset] = reduce_in_chunks(
       active_.size(), Largest(0, 0),
       [&](std::size_t i) {
         const int j = active_[i];
+        f(j);
         return Largest((v_[j] - v_previous_[j]).squaredNorm(), (v_[j] - p_[j]).squaredNorm());
       },
       [](const Largest& a, const Largest& b) {
@@ -309,6 +303,7 @@ void Admm<T>::repair(const DetectContacts& detect) {
   for (int pass = 0; pass < options_.solver.repair_passes; ++pass) {
     if (!append_detected(detect, p_)) return;
     project(0.0);
+    take_projection();
   }
 }
 

@@ -28,6 +28,18 @@ std::array<Vec3, N> interpolate(const Corners<N>& corners, double t) {
   return at_t;
 }
 
+/// Whether a direction that turns evenly from n to n_end certifies more than `margin` from now to the end. Along it,
+/// corners move as quadratics in time, which stay above the least of their Bernstein coefficients.
+template <std::size_t N>
+bool apart_along_turning(const std::array<Vec3, N>& now, const std::array<Vec3, N>& end, const Vec3& n,
+                         const Vec3& n_end, double margin) {
+  for (std::size_t k = 0; k < N; ++k) {
+    if (n.dot(now[k]) <= margin || n_end.dot(end[k]) <= margin) return false;
+    if (0.5 * (n.dot(end[k]) + n_end.dot(now[k])) <= margin) return false;
+  }
+  return true;
+}
+
 /// Advances to the first time at which no direction certifies a distance above `separation`. `nearest` maps corners
 /// to the shortest vector in the set of relative positions.
 template <std::size_t N, class Nearest>
@@ -42,6 +54,9 @@ std::optional<double> advance(const Corners<N>& corners, double separation, Near
   if ((lo.array() > apart).any() || (hi.array() < -apart).any()) return std::nullopt;
 
   const double margin = separation + kRounding * scale;
+  const Vec3 closest_end = nearest(corners.at_t1);
+  const double distance_end = closest_end.norm();
+  const Vec3 n_end = distance_end > margin ? Vec3(closest_end / distance_end) : Vec3(Vec3::Zero());
   double t = 0.0;
   for (int step = 0; step < kMaxSteps; ++step) {
     const std::array<Vec3, N> at_t = interpolate(corners, t);
@@ -61,7 +76,7 @@ std::optional<double> advance(const Corners<N>& corners, double separation, Near
       reaches_end = false;
       fraction = std::min(fraction, now / (now - end));
     }
-    if (reaches_end) return std::nullopt;
+    if (reaches_end || apart_along_turning(at_t, corners.at_t1, n, n_end, margin)) return std::nullopt;
     t += fraction * (1.0 - t);
   }
   return t;

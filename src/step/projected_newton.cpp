@@ -3,34 +3,21 @@
 #include <oneapi/tbb/parallel_sort.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "contact/residual.hpp"
 #include "contact/touched.hpp"
 #include "parallel/loops.hpp"
+#include "parallel/stopwatch.hpp"
 
 namespace stiction {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-constexpr double kHeld = 0.5;    // of the change of velocity without contacts: less than that, and contacts hold it
-constexpr double kDeepFall = 4;  // diameters of the thinnest body: a step's fall of more leads past its contacts
-
-// From the start of the step to v, root mean square over the mass of the free nodes in [first, last), m/s.
-double velocity_change(const Nodes& nodes, int first, int last, std::span<const Vec3> v) {
-  double sum = 0, mass = 0;
-  for (int j = first; j < last; ++j) {
-    if (nodes.fixed[j]) continue;
-    sum += nodes.m[j] * (v[j] - nodes.v[j]).squaredNorm();
-    mass += nodes.m[j];
-  }
-  return mass > 0 ? std::sqrt(sum / mass) : 0.0;
-}
+constexpr double kHeld = 0.5;      // of the change of velocity without contacts: less than that, and contacts hold it
+constexpr double kSteady = 0.6;    // of a component's impulses: what changed by less is expected to go on as it is
+constexpr double kSurprise = 1.5;  // of an earlier change of velocity: more than that, and it does not
+constexpr double kDeepFall = 4;    // diameters of the thinnest body: a step's fall of more leads past its contacts
 
 // One step, its stages in the order in which advance() calls them.
 class Step {
@@ -44,7 +31,8 @@ class Step {
         report_(report),
         dynamics_(state.dynamics),
         v_(state.v),
-        admm_(state.admm) {
+        admm_(state.admm),
+        thin_(kDeepFall * 2 * world.thinnest < dt * dt * world.scene.world.gravity.norm()) {
     admm_.contacts.clear();
     admm_.impulse.clear();
   }
@@ -55,7 +43,6 @@ class Step {
   bool solve_unconstrained(int newton_iteration);
   void detect_first_contacts();
   bool release_untouched();
-  std::span<const Vec3> expected_velocities();
   void sort_contacts();
   bool solve_friction(int newton_iteration);
   void accept_iterate();
@@ -71,9 +58,21 @@ class Step {
   }
 
  private:
+  bool choose_start();
   void find_held();
+  void try_kept_impulses();
+  bool drop_useless_impulses();
+  double change_of(std::size_t component) const;
+  double impulse_change(std::size_t component) const;
   std::vector<std::uint8_t> touching_components() const;
-  bool solve_free(std::span<const std::uint8_t> components);
+  /// A v = f + impulse for the marked components.
+  bool solve(std::span<const std::uint8_t> components, std::span<const Vec3> impulse);
+  /// Whether contacts pushed the component in the last step.
+  bool pushed(std::size_t component) const {
+    const auto [first, last] = world_.component_nodes[component];
+    return std::any_of(state_.lambda.begin() + first, state_.lambda.begin() + last,
+                       [](const Vec3& impulse) { return !impulse.isZero(0.0); });
+  }
   /// Error that an unconstrained linear solve may leave where it takes iterations, m/s.
   double linear_tolerance() const { return world_.scene.solver.linear_tolerance * world_.scene.solver.tolerance / dt_; }
 
@@ -86,6 +85,7 @@ class Step {
   std::vector<Pose> pose_start_, pose_end_, displacement_, displacement_start_;
   std::vector<Vec3>& v_;  // iterate; at the end the step's velocity
   AdmmState& admm_;
+  bool thin_;  // bodies, so much that a step's fall without contacts leads far past these
   std::size_t proximity_contacts_ = 0;
 };
 
@@ -121,36 +121,47 @@ void Step::move_kinematic_bodies() {
 }
 
 // Newton iterations without contacts: where the first linearisation with contacts is taken. Scripted roots may jump
-// to another velocity within a step; linearised about the old one, two iterations leave strands stretched. What
-// contacts hold keeps its velocity.
+// to another velocity within a step; linearised about the old one, two iterations leave strands stretched.
 bool Step::predict() {
   bool good = true;
-  state_.free.assign(world_.component_count, 1);
   for (int k = 0; good && k < world_.scene.solver.predictor_iterations; ++k) {
     linearise();
-    good = solve_free(state_.free);
-    if (k == 0) find_held();
+    good = k == 0 ? choose_start() : solve(state_.free, state_.kept);
     for (Body* body : world_.bodies) body->accept_iterate(state_.free);
   }
   return good;
 }
 
-// A stretched band would contract into the head that it lies on, and hair pinched under it spring out, by far more
-// than they move: contacts met on that way push where nothing is, and a linearisation there is of no use. A component
-// is held if contacts pushed it in the last step and its velocity then changed by far less than it would without them
-// now, which would take it further than the thinnest body's radius; unless prescribed nodes pull it along with theirs.
-// Where things only rest on each other, the unconstrained start is kept: what an early stop leaves undone is then a
-// little of the fall, and not of a force that ends a slow slide.
+// Without contacts at all, hair that rests on hair falls through it, a stretched band contracts into the head that it
+// lies on, and hair pinched under it springs out: contacts met on that way push where nothing is, and a linearisation
+// there is of little use. So what contacts hold keeps its velocity, and the other thin things the forces of the last
+// step, where these lead to no surprise.
+bool Step::choose_start() {
+  const std::size_t count = world_.component_count;
+  state_.free.assign(count, 1);
+  state_.kept_on.assign(count, 0);
+  copy_in_chunks(state_.no_impulse, state_.kept);
+  if (!solve(state_.free, state_.kept)) return false;
+  state_.free_change.resize(count);
+  for_each_index(count, [&](std::size_t c) { state_.free_change[c] = change_of(c); });
+  find_held();
+  if (!thin_) return true;
+  try_kept_impulses();
+  return solve(state_.free, state_.kept) && (!drop_useless_impulses() || solve(state_.free, state_.kept));
+}
+
+// A component is held if contacts pushed it in the last step and its velocity then changed by far less than it would
+// without them now, which would take it further than the thinnest body's radius; unless prescribed nodes pull it along
+// with theirs. Where things only rest on each other, the unconstrained start is kept: what an early stop leaves undone
+// is then a little of the fall, and not of a force that ends a slow slide.
 void Step::find_held() {
   for_each_index(world_.component_nodes.size(), [&](std::size_t c) {
+    if (!pushed(c)) return;
     const auto [first, last] = world_.component_nodes[c];
-    const bool pushed = std::any_of(state_.lambda.begin() + first, state_.lambda.begin() + last,
-                                    [](const Vec3& impulse) { return !impulse.isZero(0.0); });
-    if (!pushed) return;
     double pulled = 0;
     for (int j = first; j < last; ++j)
       if (nodes_.fixed[j]) pulled = std::max(pulled, (v_[j] - nodes_.v[j]).norm());
-    const double change = velocity_change(nodes_, first, last, v_);
+    const double change = state_.free_change[c];
     const bool flies = dt_ * change > world_.thinnest;
     if (flies && std::max(state_.velocity_change[c], pulled) < kHeld * change) state_.free[c] = 0;
   });
@@ -161,10 +172,47 @@ void Step::find_held() {
   });
 }
 
+// Impulses that have just come up, as in an impact, would push where nothing is; those of components whose solve was
+// off by more than they are thick are none to build on.
+void Step::try_kept_impulses() {
+  for_each_index(state_.kept_on.size(), [&](std::size_t c) {
+    state_.kept_on[c] = state_.free[c] && pushed(c) && state_.impulse_change[c] < kSteady;
+  });
+  for_each_index(nodes_.x.size(), [&](std::size_t j) {
+    const int c = nodes_.component[j];
+    if (c >= 0 && state_.kept_on[c]) state_.kept[j] = state_.lambda[j];
+  });
+}
+
+// They are kept only where velocities change with them by hardly more than in the last step, and than without them.
+// Returns whether any are dropped.
+bool Step::drop_useless_impulses() {
+  const auto dropped = sum_in_chunks(state_.kept_on.size(), std::size_t{0}, [&](std::size_t c) {
+    if (!state_.kept_on[c]) return 0;
+    if (change_of(c) <= kSurprise * std::min(state_.free_change[c], state_.velocity_change[c])) return 0;
+    state_.kept_on[c] = 0;
+    const auto [first, last] = world_.component_nodes[c];
+    std::fill(state_.kept.begin() + first, state_.kept.begin() + last, Vec3::Zero());
+    return 1;
+  });
+  return dropped > 0;
+}
+
+// From the start of the step to the iterate, root mean square over the mass of the free nodes, m/s.
+double Step::change_of(std::size_t component) const {
+  const auto [first, last] = world_.component_nodes[component];
+  double sum = 0, mass = 0;
+  for (int j = first; j < last; ++j) {
+    if (nodes_.fixed[j]) continue;
+    sum += nodes_.m[j] * (v_[j] - nodes_.v[j]).squaredNorm();
+    mass += nodes_.m[j];
+  }
+  return mass > 0 ? std::sqrt(sum / mass) : 0.0;
+}
+
 void Step::linearise() {
-  const auto start = Clock::now();
+  const Stopwatch watch(report_.t_dynamics);
   dynamics_.assemble(v_);
-  report_.t_dynamics += seconds_since(start);
 }
 
 std::vector<std::uint8_t> Step::touching_components() const {
@@ -174,12 +222,11 @@ std::vector<std::uint8_t> Step::touching_components() const {
   return touching;
 }
 
-bool Step::solve_free(std::span<const std::uint8_t> components) {
-  const auto start = Clock::now();
+bool Step::solve(std::span<const std::uint8_t> components, std::span<const Vec3> impulse) {
+  const Stopwatch watch(report_.t_dynamics);
   const int before = dynamics_.linear_iterations();
-  const bool good = dynamics_.solve_unweighted(components, state_.no_impulse, v_, linear_tolerance());
+  const bool good = dynamics_.solve_unweighted(components, impulse, v_, linear_tolerance());
   report_.linear_iterations += dynamics_.linear_iterations() - before;
-  report_.t_dynamics += seconds_since(start);
   return good;
 }
 
@@ -189,48 +236,33 @@ bool Step::solve_unconstrained(int newton_iteration) {
   if (newton_iteration > 0) {
     state_.free = touching_components();
     for (std::uint8_t& mark : state_.free) mark = !mark;
+    return solve(state_.free, state_.no_impulse);
   }
-  return solve_free(state_.free);
+  return solve(state_.free, state_.kept);
 }
 
-// Along the unconstrained v, hair that rests on hair falls by many diameters, and most contacts found on that way are
+// Hair that rests on hair falls by many diameters in a step without contacts, and most contacts found on that way are
 // not those of the step. Where there are bodies so thin, continuous detection gets its first path from the first linear
-// solve, with the forces of the last step, and the broad phase expects what had forces to go on as before. Thicker ones
-// converge better with all their contacts from the start: it follows the unconstrained v.
+// solve, with the forces of the last step. Thicker ones converge better with all their contacts from the start.
 void Step::detect_first_contacts() {
-  const auto start = Clock::now();
+  const Stopwatch watch(report_.t_collision);
   Detector& detector = *world_.detector;
-  const bool thin = kDeepFall * 2 * world_.thinnest < dt_ * dt_ * world_.scene.world.gravity.norm();
-  detector.begin_step(nodes_, pose_start_, pose_end_, dt_, thin ? expected_velocities() : v_);
+  detector.begin_step(nodes_, pose_start_, pose_end_, dt_, v_);
   admm_.contacts = detector.proximity();
   proximity_contacts_ = admm_.contacts.size();
-  if (!thin) {
+  if (!thin_) {
     const std::vector<Contact> continuous = detector.continuous(v_);
     admm_.contacts.insert(admm_.contacts.end(), continuous.begin(), continuous.end());
   }
   copy_in_chunks(state_.lambda, admm_.lambda);
-  report_.t_collision += seconds_since(start);
 }
 
-// What was held by contacts that are no longer there moves without any.
+// What was held or pushed by contacts that are no longer there moves without any.
 bool Step::release_untouched() {
   std::vector<std::uint8_t> released = touching_components();
-  for (std::size_t c = 0; c < released.size(); ++c) released[c] = !released[c] && !state_.free[c];
-  return solve_free(released);
-}
-
-std::span<const Vec3> Step::expected_velocities() {
-  copy_in_chunks(v_, state_.expected);
-  for_each_index(world_.component_nodes.size(), [&](std::size_t c) {
-    const auto [first, last] = world_.component_nodes[c];
-    const auto has_force = [&](int j) { return !state_.lambda[j].isZero(0.0); };
-    bool touched = false;
-    for (int j = first; j < last && !touched; ++j) touched = has_force(j);
-    if (!touched) return;
-    for (int j = first; j < last; ++j)
-      if (!nodes_.fixed[j]) state_.expected[j] = nodes_.v[j];
-  });
-  return state_.expected;
+  for (std::size_t c = 0; c < released.size(); ++c)
+    released[c] = !released[c] && (!state_.free[c] || state_.kept_on[c]);
+  return solve(released, state_.no_impulse);
 }
 
 // Contacts appended by the last solve take their place in the order of keys, with their impulses.
@@ -251,7 +283,7 @@ void Step::sort_contacts() {
 }
 
 bool Step::solve_friction(int newton_iteration) {
-  const auto start = Clock::now();
+  const Stopwatch watch(report_.t_solver);
   AdmmOptions options;
   options.solver = world_.scene.solver;
   options.contact = world_.scene.contact;
@@ -273,7 +305,7 @@ bool Step::solve_friction(int newton_iteration) {
   report_.t_projection += admm.t_projection;
   report_.t_collision += admm.t_detection;
   report_.linear_iterations += dynamics_.linear_iterations() - before;
-  report_.t_solver += seconds_since(start) - admm.t_detection;
+  report_.t_solver -= admm.t_detection;
   return dynamics_.factors_good();
 }
 
@@ -283,24 +315,24 @@ void Step::accept_iterate() {
 }
 
 void Step::count_crossings() {
-  const auto start = Clock::now();
+  const Stopwatch watch(report_.t_collision);
   Detector& detector = *world_.detector;
   report_.crossings = detector.crossings(v_);
   report_.contacts = static_cast<std::int64_t>(admm_.contacts.size());
   report_.contacts_ccd = report_.contacts - static_cast<std::int64_t>(proximity_contacts_);
   report_.max_penetration_m = detector.max_penetration(admm_.contacts, v_);
   report_.broad_phases = detector.broad_phases();
+  report_.t_broad = detector.broad_seconds();
   report_.candidates = static_cast<std::int64_t>(detector.candidate_count());
   report_.deep_contacts = static_cast<std::int64_t>(detector.deep_contacts());
   const double mu_sum = sum_in_chunks(admm_.contacts.size(), 0.0, [&](std::size_t i) { return admm_.contacts[i].mu; });
   report_.mu_n_over_m = mu_sum / std::max(1, world_.free_degrees_of_freedom());
   report_.nu = 3.0 * static_cast<double>(report_.contacts) / std::max(1, world_.free_degrees_of_freedom());
-  report_.t_collision += seconds_since(start);
 }
 
 // The one residual, of the last linearised problem.
 void Step::measure_coulomb_error() {
-  const auto start = Clock::now();
+  const Stopwatch watch(report_.t_solver);
   copy_in_chunks(admm_.contacts.empty() ? state_.no_impulse : admm_.on_nodes, state_.contact_impulse);
   if (admm_.contacts.empty()) return;
   state_.r.resize(admm_.contacts.size());
@@ -319,17 +351,27 @@ void Step::measure_coulomb_error() {
   report_.coulomb_error =
       coulomb_error(admm_.contacts, state_.r, state_.k_N, slack_compliance(world_.scene.contact, dt_), state_.v_hat,
                     state_.inverse_mass, nodes_.skin);
-  report_.t_solver += seconds_since(start);
+}
+
+// Relative to the last step's, or 1 where the solve left v and p further apart than the thinnest body's radius.
+double Step::impulse_change(std::size_t component) const {
+  const auto [first, last] = world_.component_nodes[component];
+  double change = 0, sum = 0, residual = 0;
+  for (int j = first; j < last; ++j) {
+    change += (admm_.lambda[j] - state_.lambda[j]).squaredNorm();
+    sum += admm_.lambda[j].squaredNorm();
+    residual = std::max(residual, (admm_.v[j] - admm_.p[j]).squaredNorm());
+  }
+  if (dt_ * std::sqrt(residual) > world_.thinnest) return 1;
+  return sum > 0 ? std::sqrt(change / sum) : 0.0;
 }
 
 void Step::advance_state() {
   for (Body* body : world_.bodies) body->end_step(nodes_, v_);
-  for_each_index(world_.component_nodes.size(), [&](std::size_t c) {
-    const auto [first, last] = world_.component_nodes[c];
-    state_.velocity_change[c] = velocity_change(nodes_, first, last, v_);
-  });
+  for_each_index(state_.velocity_change.size(), [&](std::size_t c) { state_.velocity_change[c] = change_of(c); });
   std::swap(nodes_.v, v_);  // v_ now holds the velocity at the start of the step
   for_each_index(nodes_.x.size(), [&](std::size_t j) { nodes_.x[j] += dt_ * nodes_.v[j]; });
+  for_each_index(state_.impulse_change.size(), [&](std::size_t c) { state_.impulse_change[c] = impulse_change(c); });
   state_.lambda.swap(admm_.lambda);
 }
 

@@ -13,6 +13,7 @@ struct StepState {
   explicit StepState(World& world)
       : lambda(world.nodes.x.size(), Vec3::Zero()),
         velocity_change(world.component_count, 0.0),
+        impulse_change(velocity_change),
         contact_impulse(lambda),
         no_impulse(lambda),
         all(world.component_count, 1),
@@ -20,6 +21,7 @@ struct StepState {
 
   std::vector<Vec3> lambda;             ///< W λ, the warm start of the contact forces, kg m/s
   std::vector<double> velocity_change;  ///< of each component in the last step, root mean square, m/s
+  std::vector<double> impulse_change;   ///< of each component's W λ in the last step, relative; 1: not to be trusted
   std::vector<Vec3> contact_impulse;    ///< Bᵀ r of the last step, kg m/s
   const std::vector<Vec3> no_impulse;
   const std::vector<std::uint8_t> all;  ///< components
@@ -27,7 +29,9 @@ struct StepState {
   AdmmState admm;
   std::vector<Vec3> v;                    ///< iterate; at the end the step's velocity, m/s
   std::vector<std::uint8_t> free;         ///< components solved without contacts in this iteration
-  std::vector<Vec3> expected;             ///< by the broad phase, m/s
+  std::vector<std::uint8_t> kept_on;      ///< components that the last step's contact impulses go on to push
+  std::vector<Vec3> kept;                 ///< these impulses, kg m/s
+  std::vector<double> free_change;        ///< of a component's velocity without contacts, root mean square, m/s
   std::vector<Vec3> v_hat, r;             ///< of the one residual: velocities that r leads to, impulses
   std::vector<double> inverse_mass, k_N;  ///< of the one residual
   std::vector<std::pair<ContactKey, std::uint32_t>> order;

@@ -19,6 +19,7 @@ struct Simulation::Impl {
     put(s, "v", world.nodes.v);
     put(s, "lambda", state.lambda);
     put(s, "velocity_change", state.velocity_change);
+    put(s, "impulse_change", state.impulse_change);
     for (const Body* body : world.bodies) body->save(s);
   }
   void load(const Snapshot& s) {
@@ -28,6 +29,7 @@ struct Simulation::Impl {
     get(s, "v", world.nodes.v);
     get(s, "lambda", state.lambda);
     get(s, "velocity_change", state.velocity_change);
+    get(s, "impulse_change", state.impulse_change);
     state.contact_impulse.assign(state.lambda.size(), Vec3::Zero());
     for (Body* body : world.bodies) body->load(s);
   }
@@ -70,7 +72,7 @@ void add_part(StepReport& sum, const StepReport& part) {
         &StepReport::max_penetration_m, &StepReport::max_stretch, &StepReport::max_speed})
     sum.*field = std::max(part.*field, before.*field);
   for (const auto field : {&StepReport::t_dynamics, &StepReport::t_collision, &StepReport::t_solver,
-                           &StepReport::t_linear, &StepReport::t_projection})
+                           &StepReport::t_linear, &StepReport::t_projection, &StepReport::t_broad})
     sum.*field = part.*field + before.*field;
 }
 }  // namespace
