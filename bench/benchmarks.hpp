@@ -33,6 +33,10 @@ nlohmann::json bench_hairy_ball(const FramesOptions& options);
 /// The same for a scene file. `name` is that of the row.
 nlohmann::json bench_scene(const std::string& name, const std::string& file, const FramesOptions& options);
 
+/// Residuals, times and iterations to 0.01 mm of options.steps steps of the hairy ball with single choices of the
+/// solver changed (D20's Table 3) and over the weight β (Figure 16), printed as a table.
+nlohmann::json bench_ablation(const FramesOptions& options);
+
 struct RabbitsOptions {
   int count = 120;                                  ///< as many at most, in a grid that is near a cube
   int steps = 40;                                   ///< timed

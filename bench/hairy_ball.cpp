@@ -16,9 +16,6 @@
 
 namespace stiction {
 
-namespace {
-
-// VALIDATION's H1 without its first rest: a turn about each axis and back, each followed by a second of rest.
 Scene hairy_ball(int hairs) {
   Scene scene;
   scene.name = "hairy ball";
@@ -45,6 +42,7 @@ Scene hairy_ball(int hairs) {
   return scene;
 }
 
+namespace {
 // The state of a scene at options.start.
 Snapshot reach(const Scene& scene, const std::string& name, int hairs, const FramesOptions& options) {
   const std::string what = fmt::format("{}_{}_{}ms", name, hairs, std::lround(1e3 * options.start));
@@ -53,16 +51,20 @@ Snapshot reach(const Scene& scene, const std::string& name, int hairs, const Fra
 
 }  // namespace
 
+Snapshot hairy_ball_state(const Scene& scene, int hairs, const FramesOptions& options) {
+  Scene cheap = scene;
+  cheap.solver.newton_iterations = 1;
+  cheap.solver.admm_iterations = 20;
+  return reach(cheap, "hairy_ball", hairs, options);
+}
+
 nlohmann::json bench_hairy_ball(const FramesOptions& options) {
   const Table2Row* row = table2_row("hairy-ball", options.hairs);
   const int hairs = row ? row->hairs : options.hairs;
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, thread_count(options.threads));
   const Scene scene = hairy_ball(hairs);
-  Scene cheap = scene;
-  cheap.solver.newton_iterations = 1;
-  cheap.solver.admm_iterations = 20;
   Simulation simulation(scene);
-  simulation.restore(reach(cheap, "hairy_ball", hairs, options));
+  simulation.restore(hairy_ball_state(scene, hairs, options));
   return time_frames(simulation, options, hairs, row);
 }
 

@@ -19,6 +19,11 @@ struct Table2Row {
 /// The paper's row of that scene and size, nominal or exact; null if it has none.
 const Table2Row* table2_row(const std::string& scene, int hairs);
 
+/// VALIDATION's H1 without its first rest: a turn about each axis and back, each followed by a second of rest.
+Scene hairy_ball(int hairs);
+/// Its state at options.start, kept in options.state_folder and reached with cheaper steps than the scene's own.
+Snapshot hairy_ball_state(const Scene& scene, int hairs, const FramesOptions& options);
+
 /// Times frames of the simulation from where it stands.
 nlohmann::json time_frames(Simulation& simulation, const FramesOptions& options, int hairs, const Table2Row* row);
 

@@ -23,13 +23,12 @@ Snapshot reach(const Scene& scene, double time, const std::filesystem::path& kep
   return state;
 }
 
-double TimedSteps::residual_median() const {
-  std::vector<double> sorted = residual;
-  std::sort(sorted.begin(), sorted.end());
-  return sorted[sorted.size() / 2];
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return 0.5 * (values[(values.size() - 1) / 2] + values[values.size() / 2]);
 }
 
-double TimedSteps::residual_max() const { return *std::max_element(residual.begin(), residual.end()); }
+double largest(const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); }
 
 TimedSteps time_steps(Simulation& simulation, int steps) {
   TimedSteps sum;
@@ -40,6 +39,7 @@ TimedSteps time_steps(Simulation& simulation, int steps) {
     sum.wall += r.t_step;
     sum.t_dynamics += r.t_dynamics;
     sum.t_collision += r.t_collision;
+    sum.t_broad += r.t_broad;
     sum.t_solver += r.t_solver;
     sum.t_linear += r.t_linear;
     sum.t_projection += r.t_projection;
@@ -50,12 +50,14 @@ TimedSteps time_steps(Simulation& simulation, int steps) {
     sum.crossings += r.crossings;
     sum.residual.push_back(r.residual_m);
     sum.residual_ratio.push_back(r.residual_ratio);
+    sum.residual_solved.push_back(r.admm_history.empty() ? 0 : r.admm_history.back());
     sum.iterations.push_back(r.admm_iterations);
-    fmt::print(stderr,
-               "step {}: {} contacts, {:.3f} s (dynamics {:.3f}, collision {:.3f}, solver {:.3f}), {} iterations to "
-               "{:.2e} m, {} crossings\n",
-               r.step, r.contacts, r.t_step, r.t_dynamics, r.t_collision, r.t_solver, r.admm_iterations, r.residual_m,
-               r.crossings);
+    fmt::print(
+        stderr,
+        "step {}: {} contacts of {} candidates, {:.3f} s (dynamics {:.3f}, collision {:.3f} with {:.3f} of broad "
+        "phases, solver {:.3f}), {} iterations to {:.2e} m, {} crossings\n",
+        r.step, r.contacts, r.candidates, r.t_step, r.t_dynamics, r.t_collision, r.t_broad, r.t_solver,
+        r.admm_iterations, r.residual_m, r.crossings);
   }
   sum.cpu = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   return sum;

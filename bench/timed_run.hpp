@@ -16,16 +16,18 @@ Snapshot reach(const Scene& scene, double time, const std::filesystem::path& kep
 /// Figures summed over timed steps.
 struct TimedSteps {
   int steps = 0;
-  double wall = 0, cpu = 0;                                                              ///< s
-  double t_dynamics = 0, t_collision = 0, t_solver = 0, t_linear = 0, t_projection = 0;  ///< s
+  double wall = 0, cpu = 0;                                                                           ///< s
+  double t_dynamics = 0, t_broad = 0, t_collision = 0, t_solver = 0, t_linear = 0, t_projection = 0;  ///< s
   double contacts_mean = 0, contacts_max = 0, iterations_mean = 0;
   int iterations_max = 0;
   std::int64_t crossings = 0;
   std::vector<double> residual, residual_ratio;  ///< δ∞ (m), and over that of the first iteration, of each step
+  std::vector<double> residual_solved;           ///< δ∞ of the last iteration, before contacts of repair passes, m
   std::vector<int> iterations;                   ///< of each step
-  double residual_median() const;
-  double residual_max() const;
 };
+
+double median(std::vector<double> values);
+double largest(const std::vector<double>& values);
 
 /// Advances by `steps` steps and prints a line about each to stderr.
 TimedSteps time_steps(Simulation& simulation, int steps);

@@ -22,6 +22,13 @@ void add_bench(CLI::App& app, int&) {
     if (!json_path->empty()) write_json_atomically(*json_path, figures);
   });
 
+  const auto add_start = [](CLI::App* frames, FramesOptions& options) {
+    frames->add_option("--threads", options.threads, "Threads; 0: all")->capture_default_str();
+    frames->add_option("--start", options.start, "Time of the scene that they start at, s")->capture_default_str();
+    frames->add_option("--state", options.state_folder, "Folder that keeps the state to start from")
+        ->capture_default_str();
+    frames->fallthrough();
+  };
   const auto add_frames = [&](const char* name, const char* text, int hairs, const char* sizes, double start) {
     auto options = std::make_shared<FramesOptions>();
     options->hairs = hairs;
@@ -30,17 +37,28 @@ void add_bench(CLI::App& app, int&) {
     if (sizes) frames->add_option("--hairs", options->hairs, sizes)->capture_default_str();
     frames->add_option("--frames", options->frames, "Frames to time")->capture_default_str();
     frames->add_option("--steps", options->steps, "Steps to time, in place of frames");
-    frames->add_option("--threads", options->threads, "Threads; 0: all")->capture_default_str();
-    frames->add_option("--start", options->start, "Time of the scene that they start at, s")->capture_default_str();
-    frames->add_option("--state", options->state_folder, "Folder that keeps the state to start from")
-        ->capture_default_str();
-    frames->fallthrough();
+    add_start(frames, *options);
     return std::pair(frames, options);
   };
   const auto [hairy, ball] = add_frames("hairy-ball", "D20's hairy balls: core-seconds of a frame (Table 2)", 16000,
                                         "16000, 32000, 64000, 127000, or any number", 0.5);
   hairy->callback([json_path, ball = ball] {
     const nlohmann::json figures = bench_hairy_ball(*ball);
+    if (!json_path->empty()) write_json_atomically(*json_path, figures);
+  });
+  auto few = std::make_shared<FramesOptions>();
+  few->hairs = 2000;
+  few->steps = 4;
+  CLI::App* ablation = command->add_subcommand("ablation",
+                                               "The solver with single choices changed, on the hairy ball "
+                                               "(D20's Table 3 and Figure 16)");
+  ablation->add_option("--hairs", few->hairs, "Hairs")->capture_default_str()->check(CLI::Range(1, 1000000));
+  ablation->add_option("--steps", few->steps, "Steps of each variant")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
+  add_start(ablation, *few);
+  ablation->callback([=] {
+    const nlohmann::json figures = bench_ablation(*few);
     if (!json_path->empty()) write_json_atomically(*json_path, figures);
   });
   const auto add_scene = [&](const char* name, const char* file, int hairs, const char* sizes, double start) {
