@@ -2,8 +2,8 @@
 // their triangle meshes.
 //
 // A mesh is cut from a body-centred lattice by marching tetrahedra, which has no ambiguous case, so that it is a
-// manifold; then remeshed (Botsch and Kobbelt 2004: split long edges, collapse short ones, flip towards valence six,
-// smooth along the tangent plane), with vertices drawn back on to the surface throughout.
+// manifold; then remeshed (geometry/remesh.hpp) towards equilateral triangles, with vertices drawn back on to the
+// surface throughout.
 #pragma once
 
 #include <functional>

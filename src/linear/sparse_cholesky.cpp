@@ -71,6 +71,19 @@ void for_each_index(int count, bool parallel, F&& f) {
   }
 }
 
+/// f(begin, end) over all of [0, count), or in parallel over chunks of it.
+template <class F>
+void for_each_chunk(int count, int chunk, bool parallel, F&& f) {
+  if (!parallel) return f(0, count);
+  tbb::parallel_for(0, (count + chunk - 1) / chunk, [&](int c) { f(c * chunk, std::min((c + 1) * chunk, count)); });
+}
+
+/// Copies `count` numbers; zeros follow up to `padded`.
+void copy_padded(const double* from, int count, double* to, int padded) {
+  std::memcpy(to, from, sizeof(double) * count);
+  std::fill(to + count, to + padded, 0.0);
+}
+
 /// Small matrices are factored by one thread from end to end, so that all of a thread's share one work space.
 double* thread_work_space(std::size_t size) {
   thread_local LargeVector<double> space;
@@ -469,16 +482,11 @@ bool SparseCholesky::factor(const BlockMatrix& m, std::span<const double> w) {
 /// x_own := L^-1 x_own; x_rows -= B x_own.
 void SparseCholesky::Impl::forward(int s, bool inside) const {
   const Panel& p = panels[s];
-  const double* L = factor.data() + p.triangle;
-  const double* B = factor.data() + p.below;
+  const double *const L = factor.data() + p.triangle, *const B = factor.data() + p.below;
   const std::size_t ldb = p.ld_below;
   const int columns = 3 * p.width, rows = round_up(columns), rows_below = round_up(3 * p.height);
-  double* const y = scratch.data() + p.scratch;
-  double* const x = y + p.ld_below;
-  double* const own = unknowns.data() + 3 * p.first;
-
-  std::memcpy(x, own, sizeof(double) * columns);
-  std::fill(x + columns, x + rows, 0.0);
+  double *const y = scratch.data() + p.scratch, *const x = y + ldb, *const own = unknowns.data() + 3 * p.first;
+  copy_padded(own, columns, x, rows);
   for (int j = 0; j < columns; j += kPackRows) {
     const int n = std::min(kPackRows, columns - j), length = rows - j;
     const double* strip = L + strip_offset(columns, j);
@@ -497,13 +505,7 @@ void SparseCholesky::Impl::forward(int s, bool inside) const {
     for (; j + 6 <= columns; j += 6) subtract_columns<6>(B + j * ldb + begin, ldb, end - begin, x + j, y + begin);
     if (j < columns) subtract_columns<3>(B + j * ldb + begin, ldb, end - begin, x + j, y + begin);
   };
-  if (inside && ldb * columns * sizeof(double) > kParallelBytes) {
-    constexpr int kChunk = 256;
-    tbb::parallel_for(0, (rows_below + kChunk - 1) / kChunk,
-                      [&](int c) { below(c * kChunk, std::min((c + 1) * kChunk, rows_below)); });
-  } else {
-    below(0, rows_below);
-  }
+  for_each_chunk(rows_below, 256, inside && ldb * columns * sizeof(double) > kParallelBytes, below);
   const int* row = solve_row.data() + p.rows;
   for (int k = 0; k < p.height; ++k) {
     double* to = unknowns.data() + 3 * row[k];
@@ -514,16 +516,11 @@ void SparseCholesky::Impl::forward(int s, bool inside) const {
 /// x_own := L^-T (x_own - B^T x_rows).
 void SparseCholesky::Impl::backward(int s, bool inside) const {
   const Panel& p = panels[s];
-  const double* L = factor.data() + p.triangle;
-  const double* B = factor.data() + p.below;
+  const double *const L = factor.data() + p.triangle, *const B = factor.data() + p.below;
   const std::size_t ldb = p.ld_below;
   const int columns = 3 * p.width, rows = round_up(columns), rows_below = round_up(3 * p.height);
-  double* const y = scratch.data() + p.scratch;
-  double* const x = y + p.ld_below;
-  double* const own = unknowns.data() + 3 * p.first;
-
-  std::memcpy(x, own, sizeof(double) * columns);
-  std::fill(x + columns, x + rows, 0.0);
+  double *const y = scratch.data() + p.scratch, *const x = y + ldb, *const own = unknowns.data() + 3 * p.first;
+  copy_padded(own, columns, x, rows);
   if (p.height > 0) {
     const int* row = solve_row.data() + p.rows;
     for (int k = 0; k < p.height; ++k)
@@ -537,13 +534,7 @@ void SparseCholesky::Impl::backward(int s, bool inside) const {
         subtract_dots<6>(B + j * ldb, ldb, rows_below, y, x + j);
       }
     };
-    if (inside && ldb * columns * sizeof(double) > kParallelBytes) {
-      constexpr int kChunk = 48;
-      tbb::parallel_for(0, (columns + kChunk - 1) / kChunk,
-                        [&](int c) { below(c * kChunk, std::min((c + 1) * kChunk, columns)); });
-    } else {
-      below(0, columns);
-    }
+    for_each_chunk(columns, 48, inside && ldb * columns * sizeof(double) > kParallelBytes, below);
   }
   for (int j = round_down(columns - 1); j >= 0; j -= kPackRows) {
     const int n = std::min(kPackRows, columns - j), length = rows - j;
