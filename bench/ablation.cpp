@@ -50,6 +50,7 @@ std::vector<StepReport> run(Scene scene, const SolverOptions& solver, const Snap
   Simulation simulation(std::move(scene));
   simulation.restore(state);
   std::vector<StepReport> reports;
+  reports.reserve(steps);
   for (int i = 0; i < steps; ++i) reports.push_back(simulation.step());
   return reports;
 }
@@ -57,6 +58,7 @@ std::vector<StepReport> run(Scene scene, const SolverOptions& solver, const Snap
 template <class F>
 std::vector<double> each(const std::vector<StepReport>& reports, F&& figure) {
   std::vector<double> values;
+  values.reserve(reports.size());
   for (const StepReport& r : reports) values.push_back(static_cast<double>(figure(r)));
   return values;
 }
