@@ -124,6 +124,9 @@ void Step::move_kinematic_bodies() {
 // to another velocity within a step; linearised about the old one, two iterations leave strands stretched.
 bool Step::predict() {
   bool good = true;
+  state_.free.assign(world_.component_count, 1);
+  state_.kept_on.assign(world_.component_count, 0);
+  copy_in_chunks(state_.no_impulse, state_.kept);
   for (int k = 0; good && k < world_.scene.solver.predictor_iterations; ++k) {
     linearise();
     good = k == 0 ? choose_start() : solve(state_.free, state_.kept);
@@ -137,13 +140,9 @@ bool Step::predict() {
 // there is of little use. So what contacts hold keeps its velocity, and the other thin things the forces of the last
 // step, where these lead to no surprise.
 bool Step::choose_start() {
-  const std::size_t count = world_.component_count;
-  state_.free.assign(count, 1);
-  state_.kept_on.assign(count, 0);
-  copy_in_chunks(state_.no_impulse, state_.kept);
   if (!solve(state_.free, state_.kept)) return false;
-  state_.free_change.resize(count);
-  for_each_index(count, [&](std::size_t c) { state_.free_change[c] = change_of(c); });
+  state_.free_change.resize(state_.free.size());
+  for_each_index(state_.free.size(), [&](std::size_t c) { state_.free_change[c] = change_of(c); });
   find_held();
   if (!thin_) return true;
   try_kept_impulses();
