@@ -6,7 +6,8 @@
 // bounded along the direction n of the current closest points. The pair stays apart while every vertex-vertex
 // difference, which moves linearly, keeps n·(x_a - x_b) above the separation. The bound is never shorter than the
 // paper's, sees only relative motion (so no mean motion needs subtracting), and holds for any n: an inaccurate
-// closest point costs steps, never a missed contact.
+// closest point costs steps, never a missed contact. It holds for an n that turns, too: pairs that turn together are
+// told apart at once by one that goes from the closest points of now to those of the end.
 //
 // Rounding is charged to the side of contact: a pair nearer than the separation plus 1e-9 of the largest
 // vertex-vertex difference counts as touching.

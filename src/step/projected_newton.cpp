@@ -229,15 +229,13 @@ bool Step::solve(std::span<const std::uint8_t> components, std::span<const Vec3>
   return good;
 }
 
-// A v = f: the warm start of the first iteration (D20 6.2.1), and in every iteration the answer for components that
-// touch nothing.
+// A v = f: in the first iteration, with the impulses that are kept, the warm start (D20 6.2.1); in later ones the
+// answer for components that touch nothing.
 bool Step::solve_unconstrained(int newton_iteration) {
-  if (newton_iteration > 0) {
-    state_.free = touching_components();
-    for (std::uint8_t& mark : state_.free) mark = !mark;
-    return solve(state_.free, state_.no_impulse);
-  }
-  return solve(state_.free, state_.kept);
+  if (newton_iteration == 0) return solve(state_.free, state_.kept);
+  state_.free = touching_components();
+  for (std::uint8_t& mark : state_.free) mark = !mark;
+  return solve(state_.free, state_.no_impulse);
 }
 
 // Hair that rests on hair falls by many diameters in a step without contacts, and most contacts found on that way are
@@ -261,6 +259,7 @@ bool Step::release_untouched() {
   std::vector<std::uint8_t> released = touching_components();
   for (std::size_t c = 0; c < released.size(); ++c)
     released[c] = !released[c] && (!state_.free[c] || state_.kept_on[c]);
+  dynamics_.mark_groups(released);
   return solve(released, state_.no_impulse);
 }
 
