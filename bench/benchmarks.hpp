@@ -20,8 +20,9 @@ struct FramesOptions {
   int frames = 2;                          ///< timed
   int steps = 0;                           ///< timed, in place of frames
   int threads = 0;                         ///< 0: all
-  double start = 0.5;                      ///< time of the scene that they start at, s
+  double start = 0.35;                     ///< time of the scene that they start at, s
   std::string state_folder = "out/bench";  ///< that keeps the state at that time
+  std::string scene = "examples/d20/hairy_ball.toml";
 };
 
 /// Threads that an option of 0 stands for.
@@ -30,12 +31,16 @@ int thread_count(int option);
 /// Core-seconds of frames inside a rotation of D20's hairy ball, printed beside the paper's row.
 nlohmann::json bench_hairy_ball(const FramesOptions& options);
 
-/// The same for a scene file. `name` is that of the row.
-nlohmann::json bench_scene(const std::string& name, const std::string& file, const FramesOptions& options);
+/// The same for another scene, as it is in its file. `name` is that of the row.
+nlohmann::json bench_scene(const std::string& name, const FramesOptions& options);
 
 /// Residuals, times and iterations to 0.01 mm of options.steps steps of the hairy ball with single choices of the
 /// solver changed (D20's Table 3) and over the weight β (Figure 16), printed as a table.
 nlohmann::json bench_ablation(const FramesOptions& options);
+
+/// What options.steps steps of the hairy ball gain from 1, 2, 4 and up to options.threads threads, beside a copy and a
+/// loop of arithmetic; printed as a table.
+nlohmann::json bench_scaling(const FramesOptions& options);
 
 struct RabbitsOptions {
   int count = 120;                                  ///< as many at most, in a grid that is near a cube

@@ -19,8 +19,8 @@ struct Table2Row {
 /// The paper's row of that scene and size, nominal or exact; null if it has none.
 const Table2Row* table2_row(const std::string& scene, int hairs);
 
-/// VALIDATION's H1 without its first rest: a turn about each axis and back, each followed by a second of rest.
-Scene hairy_ball(int hairs);
+/// examples/d20/hairy_ball.toml with a short first rest.
+Scene hairy_ball(const std::string& file, int hairs);
 /// Its state at options.start, kept in options.state_folder and reached with cheaper steps than the scene's own.
 Snapshot hairy_ball_state(const Scene& scene, int hairs, const FramesOptions& options);
 

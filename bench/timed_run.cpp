@@ -10,16 +10,22 @@
 namespace stiction {
 
 Snapshot reach(const Scene& scene, double time, const std::filesystem::path& kept, const std::string& what) {
-  if (std::filesystem::exists(kept)) return load_checkpoint(kept, what);
+  constexpr double seconds_between_saves = 60;
   std::filesystem::create_directories(kept.parent_path());
   Simulation simulation(scene);
+  if (std::filesystem::exists(kept)) simulation.restore(load_checkpoint(kept, what));
+  double unsaved = 0;
   while (simulation.time() < time - 1e-9) {
     const StepReport r = simulation.step();
     if (r.step % 12 == 0)
       fmt::print(stderr, "reaching {} s: {:.3f} s, {} contacts, {:.2f} s a step\n", time, r.time, r.contacts, r.t_step);
+    unsaved += r.t_step;
+    if (unsaved < seconds_between_saves) continue;
+    save_checkpoint(kept, simulation.snapshot(), what);
+    unsaved = 0;
   }
   Snapshot state = simulation.snapshot();
-  save_checkpoint(kept, state, what);
+  if (unsaved > 0) save_checkpoint(kept, state, what);
   return state;
 }
 

@@ -9,8 +9,8 @@
 
 namespace stiction {
 
-/// The state of `scene` at `time` (s), from the checkpoint `kept` if it is there; made and kept otherwise. `what` names
-/// the state in the checkpoint.
+/// The state of `scene` at `time` (s), from the checkpoint `kept` if it is there; made and kept otherwise, and on the
+/// way every minute, so that what was stopped goes on from there. `what` names the state in the checkpoint.
 Snapshot reach(const Scene& scene, double time, const std::filesystem::path& kept, const std::string& what);
 
 /// Figures summed over timed steps.

@@ -27,12 +27,11 @@ void add_bench(CLI::App& app, int&) {
     frames->add_option("--start", options.start, "Time of the scene that they start at, s")->capture_default_str();
     frames->add_option("--state", options.state_folder, "Folder that keeps the state to start from")
         ->capture_default_str();
+    frames->add_option("--scene", options.scene, "Scene file")->capture_default_str();
     frames->fallthrough();
   };
-  const auto add_frames = [&](const char* name, const char* text, int hairs, const char* sizes, double start) {
-    auto options = std::make_shared<FramesOptions>();
-    options->hairs = hairs;
-    options->start = start;
+  const auto add_frames = [&](const char* name, const char* text, const char* sizes, const FramesOptions& defaults) {
+    auto options = std::make_shared<FramesOptions>(defaults);
     CLI::App* frames = command->add_subcommand(name, text);
     if (sizes) frames->add_option("--hairs", options->hairs, sizes)->capture_default_str();
     frames->add_option("--frames", options->frames, "Frames to time")->capture_default_str();
@@ -40,34 +39,40 @@ void add_bench(CLI::App& app, int&) {
     add_start(frames, *options);
     return std::pair(frames, options);
   };
-  const auto [hairy, ball] = add_frames("hairy-ball", "D20's hairy balls: core-seconds of a frame (Table 2)", 16000,
-                                        "16000, 32000, 64000, 127000, or any number", 0.5);
+  const auto [hairy, ball] = add_frames("hairy-ball", "D20's hairy balls: core-seconds of a frame (Table 2)",
+                                        "16000, 32000, 64000, 127000, or any number", {});
   hairy->callback([json_path, ball = ball] {
     const nlohmann::json figures = bench_hairy_ball(*ball);
     if (!json_path->empty()) write_json_atomically(*json_path, figures);
   });
-  auto few = std::make_shared<FramesOptions>();
-  few->hairs = 2000;
-  few->steps = 4;
-  CLI::App* ablation = command->add_subcommand("ablation",
-                                               "The solver with single choices changed, on the hairy ball "
-                                               "(D20's Table 3 and Figure 16)");
-  ablation->add_option("--hairs", few->hairs, "Hairs")->capture_default_str()->check(CLI::Range(1, 1000000));
-  ablation->add_option("--steps", few->steps, "Steps of each variant")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000000));
-  add_start(ablation, *few);
-  ablation->callback([=] {
-    const nlohmann::json figures = bench_ablation(*few);
-    if (!json_path->empty()) write_json_atomically(*json_path, figures);
-  });
+  const auto add_steps = [&](const char* name, const char* text, int hairs, int steps, auto run) {
+    auto options = std::make_shared<FramesOptions>();
+    options->hairs = hairs;
+    options->steps = steps;
+    CLI::App* of_ball = command->add_subcommand(name, text);
+    of_ball->add_option("--hairs", options->hairs, "Hairs")->capture_default_str()->check(CLI::Range(1, 1000000));
+    of_ball->add_option("--steps", options->steps, "Steps of each row")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1000000));
+    add_start(of_ball, *options);
+    of_ball->callback([=] {
+      const nlohmann::json figures = run(*options);
+      if (!json_path->empty()) write_json_atomically(*json_path, figures);
+    });
+  };
+  add_steps("ablation", "The solver with single choices changed, on the hairy ball (D20's Table 3 and Figure 16)", 2000,
+            4, bench_ablation);
+  add_steps("scaling", "What a step of the hairy ball gains from threads, beside a copy and a loop of arithmetic",
+            16000, 1, bench_scaling);
   const auto add_scene = [&](const char* name, const char* file, int hairs, const char* sizes, double start) {
-    auto path = std::make_shared<std::string>(file);
+    FramesOptions defaults;
+    defaults.hairs = hairs;
+    defaults.start = start;
+    defaults.scene = file;
     const auto [scene, options] =
-        add_frames(name, "A scene of D20's Table 2: core-seconds of a frame", hairs, sizes, start);
-    scene->add_option("--scene", *path, "Scene file")->capture_default_str();
+        add_frames(name, "A scene of D20's Table 2: core-seconds of a frame", sizes, defaults);
     scene->callback([=, options = options] {
-      const nlohmann::json figures = bench_scene(name, *path, *options);
+      const nlohmann::json figures = bench_scene(name, *options);
       if (!json_path->empty()) write_json_atomically(*json_path, figures);
     });
   };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "collision/pair_geometry.hpp"
 #include "collision/rules.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr double kTypicalSlack = 0.05;  // of the root mean square displacement: slack that a step starts with, at most
 constexpr double kRadiusSlack = 0.05;   // of the mean radius, added to it
+constexpr double kFirstDeviation = 5;   // mean radii: what the first step expects to be off by
 constexpr double kGrowth = 0.25;        // of a deviation from the expected displacements: slack beyond it
 
 std::array<int, 2> vertices_of(const SurfaceEdge& e) { return {e.a, e.b}; }
@@ -26,6 +28,11 @@ double edge_edge_distance2(const Vec3& a, const Vec3& b, const Vec3& c, const Ve
 }
 double point_triangle_distance2(const Vec3& x, const Vec3& a, const Vec3& b, const Vec3& c) {
   return closest_point_triangle(x, a, b, c).distance2;
+}
+
+// The least that a point gains along n by a displacement within `range`.
+double least_along(const Vec3& n, const Box& range) {
+  return n.cwiseProduct(range.lo).cwiseMin(n.cwiseProduct(range.hi)).sum();
 }
 
 // Adds pair_of(found pair) for each of them.
@@ -48,6 +55,7 @@ Direction Direction::of(const Vec3& unit) {
 Candidates::Candidates(const Surface& surface, const StepVertices& vertices, const ContactOptions& options)
     : surface_(surface), vertices_(vertices), options_(options) {
   for (const SurfacePoint& p : surface_.points) mean_radius_ += p.radius / static_cast<double>(surface_.points.size());
+  last_deviation_ = kFirstDeviation * mean_radius_;
 }
 
 std::array<int, 4> Candidates::edge_vertices(const std::pair<int, int>& pair) const {
@@ -101,10 +109,39 @@ void Candidates::begin_step(std::span<const Vec3> v) {
   search();
 }
 
+// Whether, along `n`, points that are `apart` at the start and move within these ranges may come within the reach.
+bool Candidates::may_close(const Vec3& n, double apart, std::span<const Box> ranges, std::span<const int> ahead,
+                           std::span<const int> behind, double radii) const {
+  double first = std::numeric_limits<double>::infinity(), second = first;
+  for (const int j : ahead) first = std::min(first, least_along(n, ranges[j]));
+  for (const int j : behind) second = std::min(second, least_along(-n, ranges[j]));
+  const double rounding = 2e-6 * largest_;
+  return apart + std::min(0.0, first + second) - rounding <= contact_reach(options_, radii);
+}
+
+// Seen across edge e, towards the middle of f: boxes of fibres are mostly empty, and of the pairs whose boxes meet less
+// than a third do in this sense. The direction of the closest points would tell a little more and costs far more.
+bool Candidates::may_meet_across(const SurfaceEdge& e, const SurfaceEdge& f, std::span<const Box> ranges) const {
+  const auto& x = vertices_.x;
+  const Vec3 along = x[e.b] - x[e.a], half = 0.5 * (x[f.b] - x[f.a]);
+  const Vec3 between = 0.5 * (x[f.a] + x[f.b] - x[e.a] - x[e.b]);
+  const Vec3 across = between - (between.dot(along) / std::max(along.squaredNorm(), 1e-300)) * along;
+  const double distance = across.norm();
+  if (distance < contact_reach(options_, e.radius + f.radius)) return true;
+  const Vec3 n = across / distance;
+  return may_close(n, distance - std::abs(n.dot(half)), ranges, vertices_of(f), vertices_of(e), e.radius + f.radius);
+}
+
+bool Candidates::edges_may_meet(int i, int j, std::span<const Box> ranges) const {
+  const SurfaceEdge &e = surface_.edges[i], &f = surface_.edges[j];
+  return may_meet_across(e, f, ranges) && may_meet_across(f, e, ranges);
+}
+
 // The candidates hold for displacements within `expected_` of each vertex. Where one moves otherwise with v, that range
 // grows, and candidates are added.
 void Candidates::follow(std::span<const Vec3> v) {
   vertex_grown_.resize(expected_.size());
+  copy_in_chunks(expected_, expected_before_);
   const auto grown = sum_in_chunks(expected_.size(), std::size_t{0}, [&](std::size_t j) {
     const Vec3 moved = vertices_.dt * v[j];
     vertex_grown_[j] = !expected_[j].contains(moved);
@@ -172,7 +209,8 @@ void Candidates::search() {
   ++broad_phases_;
   build<SurfaceEdge>(surface_.edges, edge_boxes_);
   edge_boxes_.tree.self_pairs(
-      edge_boxes_.box, [&](int i, int j) { return edges_may_touch(i, j); }, edge_pairs_.pair);
+      edge_boxes_.box, [&](int i, int j) { return edges_may_touch(i, j) && edges_may_meet(i, j, expected_); },
+      edge_pairs_.pair);
   if (!surface_.triangles.empty()) {
     build<SurfaceTriangle>(surface_.triangles, triangle_boxes_);
     build<SurfacePoint>(surface_.points, point_boxes_);
@@ -219,7 +257,7 @@ void Candidates::refit_grown(std::span<const Primitive> primitives, Boxes& boxes
   if (grown.count > 0) boxes.tree.refit(boxes.box);
 }
 
-// Pairs whose boxes have come to overlap.
+// Pairs that have come to meet.
 void Candidates::extend() {
   const Stopwatch watch(broad_seconds_);
   ++broad_phases_;
@@ -231,8 +269,9 @@ void Candidates::extend() {
       [&](int k, int j) {
         const int i = edges.index[k];
         if (j == i || (edges.rank[j] >= 0 && edges.rank[j] < k)) return false;  // itself, or found from the other side
-        return edge_boxes_.box[i].may_meet(edge_boxes_.box[j]) && !edges.before[k].may_meet(edge_boxes_.before(j)) &&
-               edges_may_touch(i, j);
+        if (!edge_boxes_.box[i].may_meet(edge_boxes_.box[j]) || !edges_may_touch(i, j)) return false;
+        if (!edges_may_meet(i, j, expected_)) return false;
+        return !edges.before[k].may_meet(edge_boxes_.before(j)) || !edges_may_meet(i, j, expected_before_);
       },
       found_);
   append(edge_pairs_.pair, found_, [&](const std::pair<int, int>& f) -> std::pair<int, int> {

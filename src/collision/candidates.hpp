@@ -6,7 +6,6 @@
 // a pass need not look at the pair closely.
 #pragma once
 
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -106,6 +105,12 @@ class Candidates {
     const MovingBox& before(int i) const { return grown.rank[i] >= 0 ? grown.before[grown.rank[i]] : box[i]; }
   };
 
+  bool may_close(const Vec3& n, double apart, std::span<const Box> ranges, std::span<const int> ahead,
+                 std::span<const int> behind, double radii) const;
+  bool may_meet_across(const SurfaceEdge& e, const SurfaceEdge& f, std::span<const Box> ranges) const;
+  /// Whether the edges may come into contact by displacements of vertices within these ranges.
+  bool edges_may_meet(int i, int j, std::span<const Box> ranges) const;
+
   void expect(std::span<const Vec3> v);
   void search();
   void extend();
@@ -127,10 +132,11 @@ class Candidates {
   ContactOptions options_;
   double mean_radius_ = 0;  // m
 
-  std::vector<Box> expected_;  // displacements of each vertex that the candidates hold for, m
-  std::vector<Vec3> first_;    // displacements of the first pass, m
-  double slack_ = 0;           // about them, m
-  double last_deviation_ = std::numeric_limits<double>::infinity();
+  std::vector<Box> expected_;               // displacements of each vertex that the candidates hold for, m
+  std::vector<Box> expected_before_;        // they last grew
+  std::vector<Vec3> first_;                 // displacements of the first pass, m
+  double slack_ = 0;                        // about them, m
+  double last_deviation_ = 0;               // of the last step from them, typically, m
   double largest_ = 0;                      // coordinate or displacement
   std::vector<std::uint8_t> vertex_grown_;  // its range, in the last pass
   Boxes edge_boxes_, point_boxes_, triangle_boxes_;

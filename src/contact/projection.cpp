@@ -1,7 +1,6 @@
 #include "contact/projection.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "contact/colouring.hpp"
 #include "kernels/coulomb.hpp"
@@ -10,13 +9,11 @@
 namespace stiction {
 
 namespace {
-constexpr int kBlocksPerTask = 64;
+constexpr std::size_t kBlocksPerTask = 64;
 }
 
 template <class T>
 void Projection<T>::reset(std::span<const double> inv_w, int stages, const Skin* skin) {
-  node_count_ = static_cast<int>(inv_w.size());
-  stages_ = stages;
   skin_ = skin && skin->size() > 0 ? skin : nullptr;
   nodes_.resize(inv_w.size());
   for_each_index(inv_w.size(), [&](std::size_t j) { nodes_[j].inv_w = static_cast<T>(inv_w[j]); });
@@ -25,9 +22,10 @@ void Projection<T>::reset(std::span<const double> inv_w, int stages, const Skin*
   cohesion_.clear();
   sleep_.clear();
   order_.clear();
-  block_.assign(1, 0);
-  segments_.clear();
-  sequential_ = 0;
+  if (static_cast<int>(stages_.size()) != stages + 1) stages_ = std::vector<Stage>(stages + 1);
+  for (Stage& stage : stages_) stage.blocks.clear();
+  colours_at_.resize(inv_w.size());
+  for_each_index(inv_w.size(), [&](std::size_t j) { colours_at_[j] = 0; });
 }
 
 // The surface of a collider becomes a kinematic node.
@@ -62,21 +60,47 @@ void Projection<T>::widen(const Contact& c, HotContact<T>& hot) {
   hot.node[1] = static_cast<std::int32_t>(wide_.size()) - first;
 }
 
+// The last `count` contacts take their places in hot_, those of one colour side by side. Returns them by place.
+template <class T>
+std::vector<std::uint32_t> Projection<T>::place(std::span<const std::uint8_t> colour, std::uint32_t count) {
+  const std::size_t base = hot_.size() - count;
+  const auto contacts_of = [&](std::size_t block) {
+    return std::min(kContactsPerBlock, count - static_cast<std::uint32_t>(block) * kContactsPerBlock);
+  };
+  std::vector<std::size_t> next(stages_.size() + 1, 0);  // the first place of each colour, then its next free one
+  for (std::size_t block = 0; block < colour.size(); ++block) next[colour[block] + 1] += contacts_of(block);
+  next[0] = base;
+  for (std::size_t c = 1; c < next.size(); ++c) next[c] += next[c - 1];
+  std::vector<std::uint32_t> by_place(count);
+  for (std::size_t block = 0; block < colour.size(); ++block) {
+    std::size_t& place = next[colour[block]];
+    const auto first = static_cast<std::uint32_t>(place);
+    for (std::uint32_t j = 0; j < contacts_of(block); ++j, ++place) {
+      const std::uint32_t i = static_cast<std::uint32_t>(block) * kContactsPerBlock + j;
+      order_[base + i] = static_cast<std::uint32_t>(place);
+      by_place[place - base] = i;
+    }
+    stages_[colour[block]].blocks.emplace_back(first, static_cast<std::uint32_t>(place));
+  }
+  return by_place;
+}
+
 template <class T>
 void Projection<T>::append(std::span<const Contact> contacts, std::span<const double> k_N,
                            std::span<const double> compliance, std::span<const double> cohesion_impulse,
                            std::span<const Vec3> r) {
   const Skin no_skin;
   const Skin& skin = skin_ ? *skin_ : no_skin;
-  const Colouring colouring = colour_contacts(
-      static_cast<std::uint32_t>(contacts.size()),
+  const auto count = static_cast<std::uint32_t>(contacts.size());
+  const std::vector<std::uint8_t> colour = colour_blocks(
+      count,
       [&](std::uint32_t i, auto&& f) {
         contacts[i].for_each_node(skin, [&](int node, double) {
           if (nodes_[node].inv_w > T(0)) f(node);
         });
       },
-      node_count_, stages_);
-  const std::size_t base = hot_.size(), count = contacts.size();
+      colours_at_, static_cast<int>(stages_.size()) - 1);
+  const std::size_t base = hot_.size();
   hot_.resize(base + count);
   cohesion_.resize(base + count);
   sleep_.resize(base + count, 0);
@@ -84,22 +108,12 @@ void Projection<T>::append(std::span<const Contact> contacts, std::span<const do
   const auto is_wide = [&](const Contact& c) {
     return skin_ && std::any_of(c.node.begin(), c.node.end(), [&](int j) { return j >= skin_->base; });
   };
-  std::size_t next = base;
-  for (const Colouring::Stage& stage : colouring.stages) {
-    const int first_block = static_cast<int>(block_.size()) - 1;
-    for (const auto& [begin, end] : stage.blocks) {
-      for (std::uint32_t i = begin; i < end; ++i, ++next) {
-        const Contact& c = contacts[i];
-        order_[base + i] = static_cast<std::uint32_t>(next);
-        if (is_wide(c))
-          widen(c, hot_[next]);
-        else if (c.node[3] == kNoNode)
-          hot_[next].node[3] = surface_node(c);
-      }
-      block_.push_back(static_cast<int>(next));
-    }
-    segments_.push_back({first_block, static_cast<int>(block_.size()) - 1, stage.parallel});
-    if (!stage.parallel) sequential_ += next - block_[first_block];
+  for (const std::uint32_t i : place(colour, count)) {
+    HotContact<T>& hot = hot_[order_[base + i]];
+    if (is_wide(contacts[i]))
+      widen(contacts[i], hot);
+    else if (contacts[i].node[3] == kNoNode)
+      hot.node[3] = surface_node(contacts[i]);
   }
   for_each_index(count, [&](std::size_t i) {
     const Contact& c = contacts[i];
@@ -192,17 +206,26 @@ bool Projection<T>::update(HotContact<T>& c, const Stencil& stencil, T threshold
 template <class T>
 template <class F>
 void Projection<T>::for_each_contact(F&& f) {
-  const auto run_blocks = [&](int first, int last) {
-    for (int i = block_[first]; i < block_[last]; ++i) f(static_cast<std::size_t>(i));
-  };
-  for (const Segment& segment : segments_) {
-    if (!segment.parallel || segment.last_block - segment.first_block <= kBlocksPerTask) {
-      run_blocks(segment.first_block, segment.last_block);
-      continue;
-    }
-    tbb::parallel_for(tbb::blocked_range<int>(segment.first_block, segment.last_block, kBlocksPerTask),
-                      [&](const auto& range) { run_blocks(range.begin(), range.end()); });
+  for (Stage& stage : stages_) {
+    const auto run_blocks = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t b = begin; b < end; ++b)
+        for (std::size_t i = stage.blocks[b].first; i < stage.blocks[b].second; ++i) f(i);
+    };
+    const bool sequential = &stage == &stages_.back();
+    if (sequential || stage.blocks.size() <= kBlocksPerTask)
+      run_blocks(0, stage.blocks.size());
+    else
+      tbb::parallel_for(
+          tbb::blocked_range<std::size_t>(0, stage.blocks.size(), kBlocksPerTask),
+          [&](const auto& range) { run_blocks(range.begin(), range.end()); }, stage.partitioner);
   }
+}
+
+template <class T>
+std::size_t Projection<T>::sequential_count() const {
+  std::size_t count = 0;
+  for (const auto& [first, last] : stages_.back().blocks) count += last - first;
+  return count;
 }
 
 template <class T>

@@ -5,11 +5,15 @@
 // Departures from the paper: s_c and gamma are recomputed from the weights instead of stored (a contact stays within
 // 64 bytes, the nodes' inverse weights arrive with p); compliance is folded into s_c (6.3.2).
 // Parallel stages (6.2.8): contacts of one stage share no free node. A block of consecutive contacts is coloured as
-// one, so that neighbours stay together; what fits in no stage is swept sequentially. The stages depend on the
-// contacts alone, so the result does not depend on the number of threads.
+// one, so that neighbours stay together; what fits in no stage is swept sequentially. Contacts appended later join the
+// same stages, since each is a place where all threads wait. The stages depend on the contacts alone, so the result
+// does not depend on the number of threads.
 #pragma once
 
+#include <oneapi/tbb/partitioner.h>
+
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "contact/contact.hpp"
@@ -48,12 +52,12 @@ class Projection {
   /// Contact impulse r of the i-th appended contact, without cohesion, kg m/s.
   Vec3 impulse(std::size_t i);
   /// Contacts that had to be swept sequentially.
-  std::size_t sequential_count() const { return sequential_; }
+  std::size_t sequential_count() const;
 
  private:
-  struct Segment {  // contacts [block_[first], block_[last]) of hot_, in blocks
-    int first_block, last_block;
-    bool parallel;
+  struct Stage {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> blocks;  // contacts [first, second) of hot_
+    tbb::affinity_partitioner partitioner;                        // the same contacts go to the same core again
   };
 
   // The nodes and weights of a contact, b[3] included.
@@ -83,6 +87,7 @@ class Projection {
   template <class Stencil>
   static bool update(HotContact<T>& c, const Stencil& stencil, T threshold2);
   std::int32_t surface_node(const Contact& c);
+  std::vector<std::uint32_t> place(std::span<const std::uint8_t> colour, std::uint32_t count);
   void widen(const Contact& c, HotContact<T>& hot);
   void apply_warm_start(std::size_t i);
   template <class F>
@@ -90,16 +95,13 @@ class Projection {
 
   const Skin* skin_ = nullptr;
   std::vector<HotNode<T>> nodes_;
-  std::vector<WideNode> wide_;        // of contacts on the skin
-  std::vector<HotContact<T>> hot_;    // in the order of the sweep
-  std::vector<T> cohesion_;           // impulse, in the order of the sweep
-  std::vector<std::uint8_t> sleep_;   // sweeps left to sit out
-  std::vector<std::uint32_t> order_;  // position in hot_ of the i-th appended contact
-  std::vector<int> block_;            // borders of blocks
-  std::vector<Segment> segments_;
-  int node_count_ = 0;  // of the problem; nodes of colliders' surfaces follow
-  int stages_ = 8;
-  std::size_t sequential_ = 0;
+  std::vector<WideNode> wide_;             // of contacts on the skin
+  std::vector<HotContact<T>> hot_;         // in the order of the sweep
+  std::vector<T> cohesion_;                // impulse, in the order of the sweep
+  std::vector<std::uint8_t> sleep_;        // sweeps left to sit out
+  std::vector<std::uint32_t> order_;       // position in hot_ of the i-th appended contact
+  std::vector<std::uint64_t> colours_at_;  // bits of a node's stages
+  std::vector<Stage> stages_;              // the sequential rest comes last
 };
 
 extern template class Projection<float>;

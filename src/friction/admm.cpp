@@ -58,10 +58,10 @@ class Admm {
     static const Skin none;
     return dynamics_.skin() ? *dynamics_.skin() : none;
   }
-  /// Whether p is the final velocity and must not lead to new contacts.
-  bool repairs() const {
-    return options_.solver.final_velocity == FinalVelocity::p && options_.solver.repair_passes > 0;
-  }
+  bool ends_with_p() const { return options_.solver.final_velocity == FinalVelocity::p; }
+  /// What the step would end with: where it leads is looked for contacts. On the way to it v passes through most of
+  /// what p keeps apart.
+  std::span<const Vec3> final_velocity() const { return ends_with_p() ? p_ : v_; }
   void repair(const DetectContacts& detect);
   template <class F>
   double delta_of(F&& f) const;
@@ -241,14 +241,17 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
   double delta = 0;
   for (int l = 1; l <= options_.solver.admm_iterations; ++l) {
     linear_solve();
-    if ((l - 1) % options_.solver.ccd_interval == 0) append_detected(detect, v_);
     project(delta);
     delta = update();
     report_.history.push_back(delta);
     report_.iterations = l;
     if (l == 1) report_.residual_first = delta;
-    report_.converged = delta < options_.solver.tolerance && !(repairs() && append_detected(detect, p_));
-    if (report_.converged || l == options_.solver.admm_iterations) break;
+    const bool small = delta < options_.solver.tolerance, last = l == options_.solver.admm_iterations;
+    const bool looks =
+        !last && (small || (l - 1) % options_.solver.ccd_interval == 0);  // repair() looks after the last
+    const bool found = looks && append_detected(detect, final_velocity());
+    report_.converged = small && looks && !found;
+    if (report_.converged || last) break;
     if (options_.solver.accelerated) {
       accelerate();
     } else {  // the next update writes all of p and λ
@@ -298,7 +301,7 @@ double Admm<T>::delta_percentile(double share) const {
 // Rounds of detection on the feasible velocity and projection with what it found: the last word on crossings.
 template <class T>
 void Admm<T>::repair(const DetectContacts& detect) {
-  if (!repairs()) return;
+  if (!ends_with_p()) return;
   repairing_ = true;
   for (int pass = 0; pass < options_.solver.repair_passes; ++pass) {
     if (!append_detected(detect, p_)) return;

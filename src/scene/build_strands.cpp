@@ -226,15 +226,11 @@ std::function<bool(const Vec3&)> region_of(const StrandsBuild& b, const GroomEnt
   };
 }
 
-/// Turned from the normal towards `direction`, but no further than 80 degrees.
-Vec3 leaning(const GroomRoot& root, double lean, const Vec3& direction) {
-  constexpr double least = 0.17;  // cosine of the angle to the normal
-  const Vec3 mixed = (1 - lean) * root.direction + lean * direction;
-  const Vec3 along = mixed - mixed.dot(root.normal) * root.normal;
-  const double up = mixed.dot(root.normal);
-  if (up > least * mixed.norm()) return mixed.normalized();
-  if (along.norm() < 1e-9) return root.direction;
-  return std::sqrt(1 - least * least) * along.normalized() + least * root.normal;
+/// `direction` is the entry's in the coordinates of the roots.
+void lean(const StrandsBuild& b, const GroomEntry& entry, const Vec3& direction, std::vector<GroomRoot>& roots) {
+  if (entry.lean == 0) return;
+  if (direction.norm() < 1e-9) b.fail("lean_direction", "has no length");
+  for (GroomRoot& root : roots) root.direction = leaning(root, entry.lean, direction.normalized());
 }
 
 /// What the table gives that a groom on a mesh, or one that is not, does not look at.
@@ -251,7 +247,6 @@ void grow_on_surface(StrandsBuild& b, const GroomEntry& entry, const GroomOption
   check_unused(b, {"position", "rotation", "patch_size", "root_jitter"}, "where roots are spread over a mesh");
   if (!surface.is_soft) check_unused(b, {"root_stiffness", "root_damping"}, "on a collider");
   if (surface.is_soft) check_unused(b, {"root", "root_attach"}, "on a soft body: roots are tied to it");
-  if (entry.lean > 0 && entry.lean_direction.norm() < 1e-9) b.fail("lean_direction", "has no length");
 
   std::vector<GroomRoot> roots = scatter_roots(surface.mesh, groom.strands, groom.seed, region_of(b, entry, surface));
   if (static_cast<int>(roots.size()) < groom.strands)
@@ -259,10 +254,8 @@ void grow_on_surface(StrandsBuild& b, const GroomEntry& entry, const GroomOption
            : b.given("region")                            ? "region"
                                                           : "on",
            fmt::format("holds too little of the surface of '{}' for {} strands", entry.on, groom.strands));
-  for (GroomRoot& root : roots) {
-    root.surface += surface.thickness * root.normal;
-    if (entry.lean > 0) root.direction = leaning(root, entry.lean, entry.lean_direction.normalized());
-  }
+  for (GroomRoot& root : roots) root.surface += surface.thickness * root.normal;
+  lean(b, entry, entry.lean_direction, roots);
   b.rods.strands = make_groom(groom, roots, &surface.mesh);
   if (surface.is_soft) {
     b.rods.root = End::free;
@@ -278,17 +271,22 @@ void grow_on_surface(StrandsBuild& b, const GroomEntry& entry, const GroomOption
 }
 
 void grow_on_domain(StrandsBuild& b, const GroomEntry& entry, GroomOptions groom) {
-  check_unused(b, {"region", "region_min", "region_max", "lean", "lean_direction", "root_stiffness", "root_damping"},
-               "but on a mesh");
+  check_unused(b, {"region", "region_min", "region_max", "root_stiffness", "root_damping"}, "but on a mesh");
   const Collider* collider = entry.on.empty() ? nullptr : &b.build.find_collider(entry.on, b.key("on"));
   choose_domain(b, entry, collider, groom);
-  b.rods.strands = make_groom(groom);
-  place(b.rods.strands, placement(entry.position, entry.rotation));
+  std::vector<Pose> poses{placement(entry.position, entry.rotation)};
+  if (collider)
+    poses.insert(poses.end(),
+                 {{Quat::Identity(), domain_origin(*collider)}, collider->placement, collider->motion.at(0)});
+  Vec3 lean_direction = entry.lean_direction;
+  for (auto pose = poses.rbegin(); pose != poses.rend(); ++pose)
+    lean_direction = pose->rotation.conjugate() * lean_direction;
+  std::vector<GroomRoot> roots = make_roots(groom);
+  lean(b, entry, lean_direction, roots);
+  b.rods.strands = make_groom(groom, roots);
+  for (const Pose& pose : poses) place(b.rods.strands, pose);
   if (!collider) return;
   check_root_attach(b, entry.on);
-  place(b.rods.strands, {Quat::Identity(), domain_origin(*collider)});
-  place(b.rods.strands, collider->placement);
-  place(b.rods.strands, collider->motion.at(0));
   if (b.rods.root != End::free) b.rods.root_attach = entry.on;
 }
 

@@ -60,10 +60,17 @@ struct GroomRoot {
   Vec3 direction;  ///< of the first edge
 };
 
-/// The same from given roots, whatever the domain and the number of strands in `options`. A strand that would pierce
+/// make_groom from given roots, whatever the domain and the number of strands in `options`. A strand that would pierce
 /// `body` is drawn again, and shortened where that does not help.
 std::vector<Strand> make_groom(const GroomOptions& options, const std::vector<GroomRoot>& roots,
                                const TriangleMesh* body = nullptr);
+
+/// The roots that make_groom spreads over the domain of `options`.
+std::vector<GroomRoot> make_roots(const GroomOptions& options);
+
+/// The root's direction, turned from the normal towards `direction` by a share of `lean`, but by no more than 80
+/// degrees.
+Vec3 leaning(const GroomRoot& root, double lean, const Vec3& direction);
 
 struct BundleOptions {
   int count = 100;

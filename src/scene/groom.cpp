@@ -58,18 +58,6 @@ std::vector<GroomRoot> patch_roots(const GroomOptions& o) {
   return roots;
 }
 
-std::vector<GroomRoot> make_roots(const GroomOptions& o) {
-  switch (o.domain) {
-    case GroomDomain::sphere:
-      return sphere_roots(o, 2);
-    case GroomDomain::hemisphere:
-      return sphere_roots(o, 1);
-    case GroomDomain::patch:
-      break;
-  }
-  return patch_roots(o);
-}
-
 /// Smooth noise in the plane across the strand, of norm at most one.
 struct Noise {
   double rate[6], phase[6];
@@ -272,6 +260,28 @@ class PiercedSurface {
 };
 
 }  // namespace
+
+std::vector<GroomRoot> make_roots(const GroomOptions& o) {
+  switch (o.domain) {
+    case GroomDomain::sphere:
+      return sphere_roots(o, 2);
+    case GroomDomain::hemisphere:
+      return sphere_roots(o, 1);
+    case GroomDomain::patch:
+      break;
+  }
+  return patch_roots(o);
+}
+
+Vec3 leaning(const GroomRoot& root, double lean, const Vec3& direction) {
+  constexpr double least = 0.17;  // cosine of the angle to the normal
+  const Vec3 mixed = (1 - lean) * root.direction + lean * direction;
+  const Vec3 along = mixed - mixed.dot(root.normal) * root.normal;
+  const double up = mixed.dot(root.normal);
+  if (up > least * mixed.norm()) return mixed.normalized();
+  if (along.norm() < 1e-9) return root.direction;
+  return std::sqrt(1 - least * least) * along.normalized() + least * root.normal;
+}
 
 std::vector<Strand> make_groom(const GroomOptions& o) { return make_groom(o, make_roots(o)); }
 

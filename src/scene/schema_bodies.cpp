@@ -234,12 +234,11 @@ const Section& groom_section() {
         .only_where("domain", {"auto", "surface"})
         .add("region_max", "m", magnitude(far), "to here, in world coordinates.", [](G& g) { return &g.region_max; })
         .only_where("domain", {"auto", "surface"})
-        .add("lean", "", within(0, 1), "How far strands on a mesh turn from the normal to `lean_direction`.",
+        .add("lean", "", within(0, 1),
+             "How far strands turn from the normal to `lean_direction`; by no more than 80 degrees.",
              [](G& g) { return &g.lean; })
-        .only_where("domain", {"auto", "surface"})
         .add("lean_direction", "", magnitude(far), "The direction, in world coordinates at time zero.",
              [](G& g) { return &g.lean_direction; })
-        .only_where("domain", {"auto", "surface"})
         .add("root_stiffness", "N/m", positive(1e9), "Of the springs that tie a root to a soft body.",
              [](G& g) { return &g.root_stiffness; })
         .only_where("domain", {"auto", "surface"})

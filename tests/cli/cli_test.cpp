@@ -269,8 +269,9 @@ TEST_F(Cli, RenderWritesAPicture) {
 
 // Variants solve the same problem: a changed choice changes digits of δ∞, and what only saves work no more than that.
 TEST_F(Cli, AblationMeasuresEveryVariantFromTheSameState) {
-  const Result r = stiction("bench ablation --hairs 100 --steps 2 --threads 1 --state " + path("state") + " --json " +
-                            path("ablation.json"));
+  const Result r = stiction("bench ablation --hairs 100 --steps 2 --threads 1 --scene " STICTION_SOURCE_DIR
+                            "/examples/d20/hairy_ball.toml --state " +
+                            path("state") + " --json " + path("ablation.json"));
   ASSERT_EQ(r.exit_code, 0) << r.output;
   std::ifstream in(path("ablation.json"));
   const nlohmann::json figures = nlohmann::json::parse(in);

@@ -236,7 +236,7 @@ inline const std::vector<BrokenScene> broken_by_hand = {
      {"lean_direction: has no length"}},
     {"[[shell]]\n[[groom]]\non = \"shell0\"\ndomain = \"patch\"", 4, {"groom.0.domain: does not lie on"}},
     {"[[groom]]\ndomain = \"surface\"", 2, {"groom.0.domain: needs a mesh or soft body to grow on"}},
-    {"[[groom]]\nlean = 0.5", 2, {"groom.0.lean: has no effect but on a mesh"}},
+    {"[[groom]]\nregion = \"scalp\"", 2, {"groom.0.region: has no effect but on a mesh"}},
     {"[[collider]]\nname = \"b\"\n[[groom]]\non = \"b\"\nroot_stiffness = 5",
      5,
      {"groom.0.root_stiffness: has no effect"}},

@@ -439,6 +439,15 @@ TEST(Examples, AreValid) {
   EXPECT_NEAR((motion.at(4.25).apply({0, 1, 0}) - Vec3(0, 0, 1)).norm(), 0, 1e-9);
   EXPECT_NEAR((motion.at(10.25).apply({0, 0, 1}) - Vec3(-1, 0, 0)).norm(), 0, 1e-9);
   EXPECT_EQ(load_scene((folder / "first_scene.toml").string()).rods.at(0).strands.size(), 500u);
+
+  // The paper's sequence rests first, with hair that lies 80 degrees from the normal.
+  const Scene paper = load_scene((folder / "d20" / "hairy_ball.toml").string());
+  EXPECT_NEAR((paper.colliders.at(0).motion.at(2.25).apply({1, 0, 0}) - Vec3(0, 1, 0)).norm(), 0, 1e-9);
+  for (const Strand& strand : paper.rods.at(0).strands) {
+    const Vec3 first_edge = (strand.nodes[1] - strand.nodes[0]).normalized();
+    EXPECT_NEAR(first_edge.dot(strand.nodes[0].normalized()), 0.17, 1e-3);
+    EXPECT_LT(first_edge.z(), 0.2);
+  }
 }
 
 }  // namespace
