@@ -247,8 +247,8 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
     report_.iterations = l;
     if (l == 1) report_.residual_first = delta;
     const bool small = delta < options_.solver.tolerance, last = l == options_.solver.admm_iterations;
-    const bool looks =
-        !last && (small || (l - 1) % options_.solver.ccd_interval == 0);  // repair() looks after the last
+    const bool in_turn = l == 1 || l % options_.solver.ccd_interval == 0;
+    const bool looks = !last && (small || in_turn);  // repair() looks after the last
     const bool found = looks && append_detected(detect, final_velocity());
     report_.converged = small && looks && !found;
     if (report_.converged || last) break;
