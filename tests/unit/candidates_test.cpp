@@ -61,6 +61,44 @@ TEST(Candidates, NeverClaimAPairToStayFurtherApartThanItDoes) {
 
 // Where edges draw apart, or one passes over the other at a constant distance, nothing is lost but the rounding of the
 // direction: 3e-5 of the edge's length.
+// However often iterates leave the ranges that were expected, a pair that comes into contact is a candidate, and once.
+TEST(Candidates, HoldEveryPairThatComesIntoContactOnce) {
+  std::mt19937 random(2);
+  int touching = 0, dismissed = 0;
+  for (int trial = 0; trial < 10000; ++trial) {
+    const Pair pair(random_vectors(random, 5e-3));
+    Candidates candidates(pair.surface, pair.vertices, ContactOptions{});
+    candidates.begin_step(random_vectors(random, 0.1));
+    for (int pass = 0; pass < 3; ++pass) {
+      const std::vector<Vec3> v = random_vectors(random, 0.1);
+      candidates.follow(v);
+      ASSERT_LE(candidates.edges().size(), 1u) << "trial " << trial;
+      double nearest = 1;
+      for (int k = 0; k <= 100; ++k) nearest = std::min(nearest, pair.distance_at(0.01 * k, v));
+      if (nearest > 2e-4) continue;
+      ++touching;
+      ASSERT_EQ(candidates.edges().size(), 1u) << "trial " << trial << ", pass " << pass;
+    }
+    dismissed += candidates.edges().size() == 0 ? 1 : 0;
+  }
+  EXPECT_GT(touching, 1000);
+  EXPECT_GT(dismissed, 2000);
+}
+
+TEST(Candidates, AreNotEdgesOfWhichOnlyTheBoxesMeet) {
+  const Vec3 along(3e-3, 3e-3, 3e-3), beside(1e-3, -1e-3, 0);
+  const Pair pair({Vec3::Zero(), along, beside, beside + along});
+  Candidates candidates(pair.surface, pair.vertices, ContactOptions{});
+  const std::vector<Vec3> still(4, Vec3::Zero());
+  candidates.begin_step(still);
+  EXPECT_EQ(candidates.edges().size(), 0u);
+
+  // Until one is on its way to the other.
+  const Vec3 towards = -beside / kDt;
+  candidates.follow(std::vector<Vec3>{Vec3::Zero(), Vec3::Zero(), towards, towards});
+  EXPECT_EQ(candidates.edges().size(), 1u);
+}
+
 TEST(Candidates, KnowTheDistanceOfEdgesThatPartOrPassOver) {
   const std::vector<Vec3> x{Vec3(-3e-3, 0, 2e-4), Vec3(3e-3, 0, 2e-4), Vec3(0, -3e-3, 0), Vec3(0, 3e-3, 0)};
   const Pair pair(x);
