@@ -14,15 +14,14 @@
 
 namespace stiction {
 
-namespace {
-constexpr double kRest = 0.25;  // s, in place of the scene's two seconds
-}
-
 Scene hairy_ball(const std::string& file, int hairs) {
+  constexpr double short_rest = 0.25;  // s
   Scene scene = load_scene(file, {fmt::format("groom.0.strands={}", hairs)});
-  std::vector<VectorKey>& turns = scene.colliders.at(0).motion.rotation;
+  if (scene.colliders.empty() || scene.colliders[0].motion.rotation.empty())
+    throw SceneError(file + ": its first collider does not turn");
+  std::vector<VectorKey>& turns = scene.colliders[0].motion.rotation;
   const double rest = turns.front().time;
-  for (VectorKey& key : turns) key.time += kRest - rest;
+  for (VectorKey& key : turns) key.time += short_rest - rest;
   return scene;
 }
 

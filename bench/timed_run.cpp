@@ -13,7 +13,8 @@ Snapshot reach(const Scene& scene, double time, const std::filesystem::path& kep
   constexpr double seconds_between_saves = 60;
   std::filesystem::create_directories(kept.parent_path());
   Simulation simulation(scene);
-  if (std::filesystem::exists(kept)) simulation.restore(load_checkpoint(kept, what));
+  const std::string id = fmt::format("{} from {:016x}", what, simulation.state_hash());  // of where the scene starts
+  if (std::filesystem::exists(kept)) simulation.restore(load_checkpoint(kept, id));
   double unsaved = 0;
   while (simulation.time() < time - 1e-9) {
     const StepReport r = simulation.step();
@@ -21,11 +22,11 @@ Snapshot reach(const Scene& scene, double time, const std::filesystem::path& kep
       fmt::print(stderr, "reaching {} s: {:.3f} s, {} contacts, {:.2f} s a step\n", time, r.time, r.contacts, r.t_step);
     unsaved += r.t_step;
     if (unsaved < seconds_between_saves) continue;
-    save_checkpoint(kept, simulation.snapshot(), what);
+    save_checkpoint(kept, simulation.snapshot(), id);
     unsaved = 0;
   }
   Snapshot state = simulation.snapshot();
-  if (unsaved > 0) save_checkpoint(kept, state, what);
+  if (unsaved > 0) save_checkpoint(kept, state, id);
   return state;
 }
 

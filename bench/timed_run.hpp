@@ -10,7 +10,8 @@
 namespace stiction {
 
 /// The state of `scene` at `time` (s), from the checkpoint `kept` if it is there; made and kept otherwise, and on the
-/// way every minute, so that what was stopped goes on from there. `what` names the state in the checkpoint.
+/// way every minute, so that what was stopped goes on from there. `what` names the state in the
+/// checkpoint; a state that was kept of a scene with another start is refused.
 Snapshot reach(const Scene& scene, double time, const std::filesystem::path& kept, const std::string& what);
 
 /// Figures summed over timed steps.

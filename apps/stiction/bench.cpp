@@ -34,8 +34,10 @@ void add_bench(CLI::App& app, int&) {
     auto options = std::make_shared<FramesOptions>(defaults);
     CLI::App* frames = command->add_subcommand(name, text);
     if (sizes) frames->add_option("--hairs", options->hairs, sizes)->capture_default_str();
-    frames->add_option("--frames", options->frames, "Frames to time")->capture_default_str();
-    frames->add_option("--steps", options->steps, "Steps to time, in place of frames");
+    frames->add_option("--frames", options->frames, "Frames to time")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1000000));
+    frames->add_option("--steps", options->steps, "Steps to time, in place of frames")->check(CLI::Range(1, 1000000));
     add_start(frames, *options);
     return std::pair(frames, options);
   };

@@ -267,6 +267,21 @@ TEST_F(Cli, RenderWritesAPicture) {
   EXPECT_GT(fs::file_size(path("frames") + "/frame_00001.png"), 1000u);
 }
 
+TEST_F(Cli, ABenchRefusesTheStateKeptOfAnotherSceneAndOneThatDoesNotTurn) {
+  const std::string bench = "bench hairy-ball --hairs 20 --start 0.05 --steps 1 --state " + path("state");
+  const std::string examples = STICTION_SOURCE_DIR "/examples/";
+  for (int i = 0; i < 2; ++i) {  // makes the state, then takes it
+    const Result r = stiction(bench + " --scene " + examples + "d20/hairy_ball.toml");
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+  }
+  const Result other = stiction(bench + " --scene " + examples + "hairy_ball.toml");
+  EXPECT_EQ(other.exit_code, 2) << other.output;
+  const Result still = stiction(bench + " --scene " + examples + "d20/hair_band.toml");
+  EXPECT_EQ(still.exit_code, 2) << still.output;
+  EXPECT_NE(still.output.find("its first collider does not turn"), std::string::npos) << still.output;
+  EXPECT_EQ(stiction(bench + " --frames 0").exit_code, 2);
+}
+
 // Variants solve the same problem: a changed choice changes digits of δ∞, and what only saves work no more than that.
 TEST_F(Cli, AblationMeasuresEveryVariantFromTheSameState) {
   const Result r = stiction("bench ablation --hairs 100 --steps 2 --threads 1 --scene " STICTION_SOURCE_DIR
