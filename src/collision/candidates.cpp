@@ -30,19 +30,6 @@ double point_triangle_distance2(const Vec3& x, const Vec3& a, const Vec3& b, con
   return closest_point_triangle(x, a, b, c).distance2;
 }
 
-// The least that a point gains along n by a displacement within `range`.
-double least_along(const Vec3& n, const Box& range) {
-  return n.cwiseProduct(range.lo).cwiseMin(n.cwiseProduct(range.hi)).sum();
-}
-
-// Adds pair_of(found pair) for each of them.
-template <class PairOf>
-void append(std::vector<std::pair<int, int>>& pairs, std::span<const std::pair<int, int>> found, PairOf&& pair_of) {
-  const std::size_t old = pairs.size();
-  pairs.resize(old + found.size());
-  for_each_index(found.size(), [&](std::size_t i) { pairs[old + i] = pair_of(found[i]); });
-}
-
 }  // namespace
 
 // Rounded towards zero.
@@ -109,51 +96,39 @@ void Candidates::begin_step(std::span<const Vec3> v) {
   search();
 }
 
-// Whether, along `n`, points that are `apart` at the start and move within these ranges may come within the reach.
-bool Candidates::may_close(const Vec3& n, double apart, std::span<const Box> ranges, std::span<const int> ahead,
-                           std::span<const int> behind, double radii) const {
-  double first = std::numeric_limits<double>::infinity(), second = first;
-  for (const int j : ahead) first = std::min(first, least_along(n, ranges[j]));
-  for (const int j : behind) second = std::min(second, least_along(-n, ranges[j]));
-  const double rounding = 2e-6 * largest_;
-  return apart + std::min(0.0, first + second) - rounding <= contact_reach(options_, radii);
-}
-
 // Seen across edge e, towards the middle of f: boxes of fibres are mostly empty, and of the pairs whose boxes meet less
 // than a third do in this sense. The direction of the closest points would tell a little more and costs far more.
-bool Candidates::may_meet_across(const SurfaceEdge& e, const SurfaceEdge& f, std::span<const Box> ranges) const {
-  const auto& x = vertices_.x;
-  const Vec3 along = x[e.b] - x[e.a], half = 0.5 * (x[f.b] - x[f.a]);
-  const Vec3 between = 0.5 * (x[f.a] + x[f.b] - x[e.a] - x[e.b]);
-  const Vec3 across = between - (between.dot(along) / std::max(along.squaredNorm(), 1e-300)) * along;
-  const double distance = across.norm();
-  if (distance < contact_reach(options_, e.radius + f.radius)) return true;
-  const Vec3 n = across / distance;
-  return may_close(n, distance - std::abs(n.dot(half)), ranges, vertices_of(f), vertices_of(e), e.radius + f.radius);
+// Lengths along `across` are so many times longer as it is.
+bool Candidates::may_meet_across(const MovingEdge& e, const MovingEdge& f, float reach) {
+  const Eigen::Vector3f between = f.middle - e.middle;
+  const Eigen::Vector3f across = between - (between.dot(e.half) * e.per_half2) * e.half;
+  const float scale = across.norm();
+  const float apart = across.dot(between) - std::abs(across.dot(f.half)) - std::abs(across.dot(e.half));
+  const float parting = std::min(across.dot(f.move[0]), across.dot(f.move[1])) -
+                        std::max(across.dot(e.move[0]), across.dot(e.move[1])) - scale * (e.slack + f.slack);
+  return apart + std::min(0.0f, parting) <= scale * reach;
 }
 
-bool Candidates::edges_may_meet(int i, int j, std::span<const Box> ranges) const {
-  const SurfaceEdge &e = surface_.edges[i], &f = surface_.edges[j];
-  return may_meet_across(e, f, ranges) && may_meet_across(f, e, ranges);
+bool Candidates::edges_may_meet(int i, int j) const {
+  const MovingEdge &e = moving_edges_[i], &f = moving_edges_[j];
+  const double rounding = 2e-6 * largest_;
+  const auto reach = static_cast<float>(contact_reach(options_, e.radius + f.radius) + rounding);
+  return may_meet_across(e, f, reach) && may_meet_across(f, e, reach);
 }
 
-// The candidates hold for displacements within `expected_` of each vertex. Where one moves otherwise with v, that range
-// grows, and candidates are added.
+// The candidates hold for displacements as `expected_` of each vertex. Where one moves otherwise with v, what is expected
+// follows, and candidates are added. Where it was before is not kept: iterates come from afar together, and all that
+// lies about their way would become pairs.
 void Candidates::follow(std::span<const Vec3> v) {
-  vertex_grown_.resize(expected_.size());
-  copy_in_chunks(expected_, expected_before_);
-  const auto grown = sum_in_chunks(expected_.size(), std::size_t{0}, [&](std::size_t j) {
+  vertex_left_.resize(expected_.size());
+  const auto left = sum_in_chunks(expected_.size(), std::size_t{0}, [&](std::size_t j) {
     const Vec3 moved = vertices_.dt * v[j];
-    vertex_grown_[j] = !expected_[j].contains(moved);
-    if (!vertex_grown_[j]) return 0;
-    const Vec3 within = moved.cwiseMax(expected_[j].lo).cwiseMin(expected_[j].hi);
-    Box range;
-    range.merge(moved);
-    range.inflate(slack_ + kGrowth * (moved - within).norm());
-    expected_[j].merge(range);
-    return 1;
+    const double beyond = (moved - expected_[j].displacement).norm() - expected_[j].slack;
+    vertex_left_[j] = beyond > 0;
+    if (vertex_left_[j]) expected_[j] = {moved, slack_ + kGrowth * beyond};
+    return static_cast<std::size_t>(vertex_left_[j]);
   });
-  if (grown > 0) extend();
+  if (left > 0) extend();
   find_motion(v);
 }
 
@@ -173,10 +148,7 @@ void Candidates::expect(std::span<const Vec3> v) {
   });
   const double rms = std::sqrt(sum2 / static_cast<double>(std::max<std::size_t>(1, count)));
   slack_ = std::min(kTypicalSlack * rms, last_deviation_) + kRadiusSlack * mean_radius_;
-  for_each_index(count, [&](std::size_t j) {
-    expected_[j] = Box{first_[j], first_[j]};
-    expected_[j].inflate(slack_);
-  });
+  for_each_index(count, [&](std::size_t j) { expected_[j] = {first_[j], slack_}; });
 }
 
 void Candidates::learn_slack(std::span<const Vec3> v) {
@@ -191,10 +163,22 @@ MovingBox Candidates::box_of(const Primitive& p) const {
   Box start, sweep;
   for (const int j : vertices_of(p)) {
     start.merge(vertices_.x[j]);
-    sweep.merge(expected_[j]);
+    sweep.merge(expected_[j].box());
   }
   start.inflate(0.5 * contact_reach(options_, 2 * p.radius) * (1 + 1e-6) + 1e-6 * largest_);
   return {start, sweep};
+}
+
+Candidates::MovingEdge Candidates::moving(const SurfaceEdge& e) const {
+  const Vec3 &a = vertices_.x[e.a], &b = vertices_.x[e.b];
+  const Expected &of_a = expected_[e.a], &of_b = expected_[e.b];
+  const Vec3 half = 0.5 * (b - a);
+  return {(0.5 * (a + b)).cast<float>(),
+          half.cast<float>(),
+          {of_a.displacement.cast<float>(), of_b.displacement.cast<float>()},
+          static_cast<float>(1 / std::max(half.squaredNorm(), 1e-30)),
+          static_cast<float>(std::max(of_a.slack, of_b.slack)),
+          static_cast<float>(e.radius)};
 }
 
 template <class Primitive>
@@ -208,123 +192,125 @@ void Candidates::search() {
   const Stopwatch watch(broad_seconds_);
   ++broad_phases_;
   build<SurfaceEdge>(surface_.edges, edge_boxes_);
+  moving_edges_.resize(surface_.edges.size());
+  for_each_index(moving_edges_.size(), [&](std::size_t i) { moving_edges_[i] = moving(surface_.edges[i]); });
   edge_boxes_.tree.self_pairs(
-      edge_boxes_.box, [&](int i, int j) { return edges_may_touch(i, j) && edges_may_meet(i, j, expected_); },
+      edge_boxes_.box, [&](int i, int j) { return edges_may_meet(i, j) && edges_may_touch(i, j); },
       edge_pairs_.pair);
   if (!surface_.triangles.empty()) {
     build<SurfaceTriangle>(surface_.triangles, triangle_boxes_);
     build<SurfacePoint>(surface_.points, point_boxes_);
     triangle_boxes_.tree.pairs_with(
         point_boxes_.box,
-        [&](int p, int t) { return point_boxes_.box[p].may_meet(triangle_boxes_.box[t]) && point_may_touch(p, t); },
-        point_pairs_.pair);
+        [&](int p, int t) { return point_may_touch(p, t); }, point_pairs_.pair);
   }
-  measure(0, 0);
+  for (CandidatePairs* pairs : {&edge_pairs_, &point_pairs_}) {
+    pairs->listed.clear();
+    list(*pairs, 0);
+  }
 }
 
 template <class Primitive>
-void Candidates::refit_grown(std::span<const Primitive> primitives, Boxes& boxes) const {
-  Grown& grown = boxes.grown;
-  const auto has_grown = [&](std::size_t i) {
+void Candidates::refit_changed(std::span<const Primitive> primitives, Boxes& boxes) const {
+  Changed& changed = boxes.changed;
+  const auto has_changed = [&](std::size_t i) {
     const auto vertices = vertices_of(primitives[i]);
-    return std::any_of(vertices.begin(), vertices.end(), [&](int j) { return vertex_grown_[j] != 0; });
+    return std::any_of(vertices.begin(), vertices.end(), [&](int j) { return vertex_left_[j] != 0; });
   };
-  grown.chunk_rank.assign(chunk_count(primitives.size()) + 1, 0);
+  changed.chunk_rank.assign(chunk_count(primitives.size()) + 1, 0);
   for_each_chunk(primitives.size(), [&](std::size_t chunk, std::size_t begin, std::size_t end) {
     std::size_t count = 0;
-    for (std::size_t i = begin; i < end; ++i) count += has_grown(i);
-    grown.chunk_rank[chunk + 1] = count;
+    for (std::size_t i = begin; i < end; ++i) count += has_changed(i);
+    changed.chunk_rank[chunk + 1] = count;
   });
-  for (std::size_t chunk = 1; chunk < grown.chunk_rank.size(); ++chunk)
-    grown.chunk_rank[chunk] += grown.chunk_rank[chunk - 1];
-  grown.count = grown.chunk_rank.back();
-  grow_to(grown.index, grown.count);
-  grow_to(grown.before, grown.count);
-  grow_to(grown.after, grown.count);
-  grown.rank.resize(primitives.size());
+  for (std::size_t chunk = 1; chunk < changed.chunk_rank.size(); ++chunk)
+    changed.chunk_rank[chunk] += changed.chunk_rank[chunk - 1];
+  changed.count = changed.chunk_rank.back();
+  grow_to(changed.index, changed.count);
+  grow_to(changed.box, changed.count);
+  changed.rank.resize(primitives.size());
   for_each_chunk(primitives.size(), [&](std::size_t chunk, std::size_t begin, std::size_t end) {
-    std::size_t rank = grown.chunk_rank[chunk];
+    std::size_t rank = changed.chunk_rank[chunk];
     for (std::size_t i = begin; i < end; ++i) {
-      grown.rank[i] = -1;
-      if (!has_grown(i)) continue;
-      grown.rank[i] = static_cast<int>(rank);
-      grown.index[rank] = static_cast<int>(i);
-      grown.before[rank] = boxes.box[i];
-      boxes.box[i] = grown.after[rank] = box_of(primitives[i]);
+      changed.rank[i] = -1;
+      if (!has_changed(i)) continue;
+      changed.rank[i] = static_cast<int>(rank);
+      changed.index[rank] = static_cast<int>(i);
+      boxes.box[i] = changed.box[rank] = box_of(primitives[i]);
       ++rank;
     }
   });
-  if (grown.count > 0) boxes.tree.refit(boxes.box);
+  if (changed.count > 0) boxes.tree.refit(boxes.box);
 }
 
-// Pairs that have come to meet.
+// Pairs that may meet and are not known yet.
 void Candidates::extend() {
   const Stopwatch watch(broad_seconds_);
   ++broad_phases_;
-  const std::size_t edges_before = edge_pairs_.size(), points_before = point_pairs_.size();
-  refit_grown<SurfaceEdge>(surface_.edges, edge_boxes_);
-  const Grown& edges = edge_boxes_.grown;
+  refit_changed<SurfaceEdge>(surface_.edges, edge_boxes_);
+  const Changed& edges = edge_boxes_.changed;
+  for_each_index(edges.count, [&](std::size_t k) {
+    const int i = edges.index[k];
+    moving_edges_[i] = moving(surface_.edges[i]);
+  });
   edge_boxes_.tree.pairs_with(
-      edge_boxes_.grown_boxes(),
+      edges.boxes(),
       [&](int k, int j) {
         const int i = edges.index[k];
         if (j == i || (edges.rank[j] >= 0 && edges.rank[j] < k)) return false;  // itself, or found from the other side
-        if (!edge_boxes_.box[i].may_meet(edge_boxes_.box[j]) || !edges_may_touch(i, j)) return false;
-        if (!edges_may_meet(i, j, expected_)) return false;
-        return !edges.before[k].may_meet(edge_boxes_.before(j)) || !edges_may_meet(i, j, expected_before_);
+        return edges_may_meet(i, j) && !edge_pairs_.listed.contains(std::minmax(i, j)) && edges_may_touch(i, j);
       },
       found_);
-  append(edge_pairs_.pair, found_, [&](const std::pair<int, int>& f) -> std::pair<int, int> {
-    return std::minmax({edges.index[f.first], f.second});
-  });
+  add_found(edge_pairs_, [&](const std::pair<int, int>& f) { return std::minmax({edges.index[f.first], f.second}); });
 
-  if (!surface_.triangles.empty()) {
-    refit_grown<SurfaceTriangle>(surface_.triangles, triangle_boxes_);
-    refit_grown<SurfacePoint>(surface_.points, point_boxes_);
-    const Grown &triangles = triangle_boxes_.grown, &points = point_boxes_.grown;
-    const auto is_new = [&](int p, int t) {
-      return point_boxes_.box[p].may_meet(triangle_boxes_.box[t]) &&
-             !point_boxes_.before(p).may_meet(triangle_boxes_.before(t)) && point_may_touch(p, t);
-    };
-    triangle_boxes_.tree.pairs_with(
-        point_boxes_.grown_boxes(), [&](int k, int t) { return is_new(points.index[k], t); }, found_);
-    append(point_pairs_.pair, found_, [&](const std::pair<int, int>& f) -> std::pair<int, int> {
-      return {points.index[f.first], f.second};
-    });
-    point_boxes_.tree.pairs_with(
-        triangle_boxes_.grown_boxes(),
-        [&](int k, int p) { return points.rank[p] < 0 && is_new(p, triangles.index[k]); }, found_);
-    append(point_pairs_.pair, found_, [&](const std::pair<int, int>& f) -> std::pair<int, int> {
-      return {f.second, triangles.index[f.first]};
-    });
-  }
-  measure(edges_before, points_before);
+  if (surface_.triangles.empty()) return;
+  refit_changed<SurfaceTriangle>(surface_.triangles, triangle_boxes_);
+  refit_changed<SurfacePoint>(surface_.points, point_boxes_);
+  const Changed &triangles = triangle_boxes_.changed, &points = point_boxes_.changed;
+  const auto is_new = [&](int p, int t) {
+    return !point_pairs_.listed.contains({p, t}) && point_may_touch(p, t);
+  };
+  triangle_boxes_.tree.pairs_with(
+      points.boxes(), [&](int k, int t) { return is_new(points.index[k], t); }, found_);
+  add_found(point_pairs_, [&](const std::pair<int, int>& f) -> std::pair<int, int> {
+    return {points.index[f.first], f.second};
+  });
+  point_boxes_.tree.pairs_with(
+      triangles.boxes(), [&](int k, int p) { return points.rank[p] < 0 && is_new(p, triangles.index[k]); }, found_);
+  add_found(point_pairs_, [&](const std::pair<int, int>& f) -> std::pair<int, int> {
+    return {f.second, triangles.index[f.first]};
+  });
 }
 
-// How far apart new candidates start, and in which direction.
-void Candidates::measure(std::size_t edges_from, std::size_t points_from) {
-  const auto measure_from = [&](std::size_t from, CandidatePairs& pairs, int first_count, auto&& vertices_of_pair,
-                                auto&& geometry) {
-    pairs.direction.resize(pairs.size());
-    pairs.apart.resize(pairs.size());
-    pairs.known.resize(pairs.size());
-    for_each_index(pairs.size() - from, [&](std::size_t k) {
-      const std::size_t i = from + k;
-      const std::array<int, 4> j = vertices_of_pair(pairs.pair[i]);
-      const std::array<Vec3, 4> x{vertices_.x[j[0]], vertices_.x[j[1]], vertices_.x[j[2]], vertices_.x[j[3]]};
-      pairs.direction[i] = Direction::of(geometry(x).n);
-      const Vec3 n = pairs.direction[i].vector().cast<double>();
-      double apart = std::numeric_limits<double>::infinity();
-      for (int a = 0; a < first_count; ++a)
-        for (int b = first_count; b < 4; ++b) apart = std::min(apart, n.dot(x[a] - x[b]));
-      pairs.apart[i] = static_cast<float>(apart - 1e-6 * std::abs(apart));
-      pairs.known[i] = 0;
-    });
-  };
-  measure_from(
-      edges_from, edge_pairs_, 2, [&](const auto& pair) { return edge_vertices(pair); }, edge_geometry);
-  measure_from(
-      points_from, point_pairs_, 1, [&](const auto& pair) { return point_vertices(pair); }, point_geometry);
+// Adds pair_of(found pair) for each that was found.
+template <class PairOf>
+void Candidates::add_found(CandidatePairs& pairs, PairOf&& pair_of) {
+  const std::size_t old = pairs.size();
+  pairs.pair.resize(old + found_.size());
+  for_each_index(found_.size(), [&](std::size_t i) { pairs.pair[old + i] = pair_of(found_[i]); });
+  list(pairs, old);
+}
+
+// Completes the candidates from `from` on: how far apart they start, and in which direction.
+void Candidates::list(CandidatePairs& pairs, std::size_t from) {
+  pairs.direction.resize(pairs.size());
+  pairs.apart.resize(pairs.size());
+  pairs.known.resize(pairs.size());
+  const bool are_edges = &pairs == &edge_pairs_;
+  const int first_count = are_edges ? 2 : 1;
+  for_each_index(pairs.size() - from, [&](std::size_t k) {
+    const std::size_t i = from + k;
+    const std::array<int, 4> j = are_edges ? edge_vertices(pairs.pair[i]) : point_vertices(pairs.pair[i]);
+    const std::array<Vec3, 4> x{vertices_.x[j[0]], vertices_.x[j[1]], vertices_.x[j[2]], vertices_.x[j[3]]};
+    pairs.direction[i] = Direction::of((are_edges ? edge_geometry(x) : point_geometry(x)).n);
+    const Vec3 n = pairs.direction[i].vector().cast<double>();
+    double apart = std::numeric_limits<double>::infinity();
+    for (int a = 0; a < first_count; ++a)
+      for (int b = first_count; b < 4; ++b) apart = std::min(apart, n.dot(x[a] - x[b]));
+    pairs.apart[i] = static_cast<float>(apart - 1e-6 * std::abs(apart));
+    pairs.known[i] = 0;
+  });
+  pairs.listed.insert(std::span(pairs.pair).subspan(from));
 }
 
 void Candidates::find_motion(std::span<const Vec3> v) {

@@ -1,15 +1,16 @@
 // Pairs of primitives that may touch in a step.
 //
 // A step starts with one broad phase over moving boxes: where primitives are, and how far they are expected to go, with
-// some slack. Where vertices leave their slack later, it grows and adds candidates. A candidate keeps the direction in
-// which its primitives are apart at the start, and by how much: as long as their motion along it leaves enough of that,
-// a pass need not look at the pair closely.
+// some slack. Where vertices leave their slack later, it follows them and adds candidates. A candidate keeps the
+// direction in which its primitives are apart at the start, and by how much: as long as their motion along it leaves
+// enough of that, a pass need not look at the pair closely.
 #pragma once
 
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "collision/pair_set.hpp"
 #include "collision/step_vertices.hpp"
 #include "collision/surface.hpp"
 #include "geometry/box.hpp"
@@ -32,6 +33,7 @@ struct CandidatePairs {
   std::vector<Direction> direction;
   std::vector<float> apart;         ///< along it at the start of the step: the distance, or a little less, m
   std::vector<std::uint8_t> known;  ///< contacts that the pair has in this step
+  PairSet listed;                   ///< those in `pair`
 
   std::size_t size() const { return pair.size(); }
 };
@@ -85,43 +87,62 @@ class Candidates {
     return pairs.apart[i] + std::min(0.0f, parting) - rounding_;
   }
 
-  /// Primitives with a vertex whose range has grown, and their boxes before and after.
-  struct Grown {
+  /// Primitives with a vertex whose range has changed, and their boxes.
+  struct Changed {
     std::size_t count = 0;
     std::vector<int> index;  // `count` of them
-    std::vector<MovingBox> before, after;
+    std::vector<MovingBox> box;
     std::vector<int> rank;                // of each primitive in index, or -1
     std::vector<std::size_t> chunk_rank;  // of each chunk's first
+
+    std::span<const MovingBox> boxes() const { return std::span(box).first(count); }
   };
 
   /// The boxes of one kind of primitive and the tree over them.
   struct Boxes {
     std::vector<MovingBox> box;
     Bvh tree;
-    Grown grown;
-
-    std::span<const MovingBox> grown_boxes() const { return std::span(grown.after).first(grown.count); }
-    /// As it was before the ranges of its vertices grew.
-    const MovingBox& before(int i) const { return grown.rank[i] >= 0 ? grown.before[grown.rank[i]] : box[i]; }
+    Changed changed;
   };
 
-  bool may_close(const Vec3& n, double apart, std::span<const Box> ranges, std::span<const int> ahead,
-                 std::span<const int> behind, double radii) const;
-  bool may_meet_across(const SurfaceEdge& e, const SurfaceEdge& f, std::span<const Box> ranges) const;
-  /// Whether the edges may come into contact by displacements of vertices within these ranges.
-  bool edges_may_meet(int i, int j, std::span<const Box> ranges) const;
+  /// What a vertex is expected to be displaced by over the step, m.
+  struct Expected {
+    Vec3 displacement;
+    double slack;
+
+    Box box() const {
+      Box range{displacement, displacement};
+      range.inflate(slack);
+      return range;
+    }
+  };
+
+  /// An edge and how it is expected to move, in a line of the cache. m, and 1/m^2.
+  struct alignas(64) MovingEdge {
+    Eigen::Vector3f middle, half;
+    std::array<Eigen::Vector3f, 2> move;  // of its ends
+    float per_half2;                      // 1 over the square of `half`
+    float slack, radius;
+  };
+
+  MovingEdge moving(const SurfaceEdge& e) const;
+  static bool may_meet_across(const MovingEdge& e, const MovingEdge& f, float reach);
+  /// Whether the edges may come into contact by the displacements that are expected.
+  bool edges_may_meet(int i, int j) const;
 
   void expect(std::span<const Vec3> v);
   void search();
   void extend();
-  void measure(std::size_t edges_from, std::size_t points_from);
+  template <class PairOf>
+  void add_found(CandidatePairs& pairs, PairOf&& pair_of);
+  void list(CandidatePairs& pairs, std::size_t from);
   void find_motion(std::span<const Vec3> v);
   template <class Primitive>
   MovingBox box_of(const Primitive& p) const;
   template <class Primitive>
   void build(std::span<const Primitive> primitives, Boxes& boxes) const;
   template <class Primitive>
-  void refit_grown(std::span<const Primitive> primitives, Boxes& boxes) const;
+  void refit_changed(std::span<const Primitive> primitives, Boxes& boxes) const;
   bool edges_may_touch(int i, int j) const;
   bool point_may_touch(int point, int triangle) const;
   template <class Distance2>
@@ -132,13 +153,13 @@ class Candidates {
   ContactOptions options_;
   double mean_radius_ = 0;  // m
 
-  std::vector<Box> expected_;               // displacements of each vertex that the candidates hold for, m
-  std::vector<Box> expected_before_;        // they last grew
+  std::vector<Expected> expected_;          // of each vertex: what the candidates hold for
+  std::vector<MovingEdge> moving_edges_;
   std::vector<Vec3> first_;                 // displacements of the first pass, m
   double slack_ = 0;                        // about them, m
   double last_deviation_ = 0;               // of the last step from them, typically, m
   double largest_ = 0;                      // coordinate or displacement
-  std::vector<std::uint8_t> vertex_grown_;  // its range, in the last pass
+  std::vector<std::uint8_t> vertex_left_;   // its range, in the last pass
   Boxes edge_boxes_, point_boxes_, triangle_boxes_;
   CandidatePairs edge_pairs_, point_pairs_;
   std::vector<std::pair<int, int>> found_;

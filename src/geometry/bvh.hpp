@@ -185,7 +185,7 @@ void Bvh::query_block(std::span<const MovingBox> queries, std::span<const int> b
 
 template <class Filter>
 void Bvh::self_pairs(std::span<const MovingBox> boxes, Filter filter, std::vector<std::pair<int, int>>& out) {
-  const auto accept = [&](int i, int j) { return i < j && boxes[i].may_meet(boxes[j]) && filter(i, j); };
+  const auto accept = [&](int i, int j) { return i < j && filter(i, j); };
   collect(boxes, order_, accept, out);
 }
 

@@ -59,8 +59,6 @@ TEST(Candidates, NeverClaimAPairToStayFurtherApartThanItDoes) {
   EXPECT_GT(met, 500);
 }
 
-// Where edges draw apart, or one passes over the other at a constant distance, nothing is lost but the rounding of the
-// direction: 3e-5 of the edge's length.
 // However often iterates leave the ranges that were expected, a pair that comes into contact is a candidate, and once.
 TEST(Candidates, HoldEveryPairThatComesIntoContactOnce) {
   std::mt19937 random(2);
@@ -99,6 +97,8 @@ TEST(Candidates, AreNotEdgesOfWhichOnlyTheBoxesMeet) {
   EXPECT_EQ(candidates.edges().size(), 1u);
 }
 
+// Where edges draw apart, or one passes over the other at a constant distance, nothing is lost but the rounding of the
+// direction: 3e-5 of the edge's length.
 TEST(Candidates, KnowTheDistanceOfEdgesThatPartOrPassOver) {
   const std::vector<Vec3> x{Vec3(-3e-3, 0, 2e-4), Vec3(3e-3, 0, 2e-4), Vec3(0, -3e-3, 0), Vec3(0, 3e-3, 0)};
   const Pair pair(x);
