@@ -5,9 +5,6 @@
 #include <fmt/core.h>
 #include <oneapi/tbb/global_control.h>
 
-#include <cmath>
-#include <filesystem>
-
 #include "bench/table2.hpp"
 #include "bench/timed_run.hpp"
 #include "stiction/scene_file.hpp"
@@ -15,7 +12,7 @@
 namespace stiction {
 
 Scene hairy_ball(const std::string& file, int hairs) {
-  constexpr double short_rest = 0.25;  // s
+  constexpr double short_rest = 0.5;  // s
   Scene scene = load_scene(file, {fmt::format("groom.0.strands={}", hairs)});
   if (scene.colliders.empty() || scene.colliders[0].motion.rotation.empty())
     throw SceneError(file + ": its first collider does not turn");
@@ -28,8 +25,7 @@ Scene hairy_ball(const std::string& file, int hairs) {
 namespace {
 // The state of a scene at options.start.
 Snapshot reach(const Scene& scene, const std::string& name, int hairs, const FramesOptions& options) {
-  const std::string what = fmt::format("{}_{}_{}ms", name, hairs, std::lround(1e3 * options.start));
-  return reach(scene, options.start, std::filesystem::path(options.state_folder) / (what + ".h5"), what);
+  return reach(scene, options.start, options.state_folder, fmt::format("{}_{}", name, hairs));
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <stdexcept>
 
 #include "bench/benchmarks.hpp"
@@ -46,10 +45,8 @@ nlohmann::json bench_rabbits(const RabbitsOptions& options) {
   const int threads = thread_count(options.threads);
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
   const Scene scene = rabbits_scene(options);
-  const std::string at = fmt::format("{}_{}ms.h5", scene.solids.size(), std::lround(1e3 * options.start));
   Simulation simulation(scene);
-  simulation.restore(reach(scene, options.start, std::filesystem::path(options.state_folder) / ("rabbits_" + at),
-                           fmt::format("{} rabbits at {} s", scene.solids.size(), options.start)));
+  simulation.restore(reach(scene, options.start, options.state_folder, fmt::format("rabbits_{}", scene.solids.size())));
 
   const TimedSteps timed = time_steps(simulation, options.steps);
   std::vector<double> frame_iterations;  // mean of each frame: Figure 11

@@ -9,12 +9,16 @@
 
 namespace stiction {
 
-Snapshot reach(const Scene& scene, double time, const std::filesystem::path& kept, const std::string& what) {
+Snapshot reach(const Scene& scene, double time, const std::filesystem::path& folder, const std::string& what) {
   constexpr double seconds_between_saves = 60;
-  std::filesystem::create_directories(kept.parent_path());
+  std::filesystem::create_directories(folder);
+  const std::filesystem::path kept = folder / (what + ".h5");
   Simulation simulation(scene);
   const std::string id = fmt::format("{} from {:016x}", what, simulation.state_hash());  // of where the scene starts
-  if (std::filesystem::exists(kept)) simulation.restore(load_checkpoint(kept, id));
+  if (std::filesystem::exists(kept)) {
+    const Snapshot before = load_checkpoint(kept, id);
+    if (before.time < time + scene.time.dt()) simulation.restore(before);
+  }
   double unsaved = 0;
   while (simulation.time() < time - 1e-9) {
     const StepReport r = simulation.step();

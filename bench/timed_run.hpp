@@ -9,10 +9,10 @@
 
 namespace stiction {
 
-/// The state of `scene` at `time` (s), from the checkpoint `kept` if it is there; made and kept otherwise, and on the
-/// way every minute, so that what was stopped goes on from there. `what` names the state in the
-/// checkpoint; a state that was kept of a scene with another start is refused.
-Snapshot reach(const Scene& scene, double time, const std::filesystem::path& kept, const std::string& what);
+/// The state of `scene` at `time` (s). It is kept in `folder`, named after `what` it is, and on the way every minute:
+/// what was stopped, or is wanted at a later time, goes on from there. A state that was kept of a scene with another
+/// start is refused.
+Snapshot reach(const Scene& scene, double time, const std::filesystem::path& folder, const std::string& what);
 
 /// Figures summed over timed steps.
 struct TimedSteps {

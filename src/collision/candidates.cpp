@@ -17,7 +17,7 @@ namespace {
 constexpr double kTypicalSlack = 0.05;  // of the root mean square displacement: slack that a step starts with, at most
 constexpr double kRadiusSlack = 0.05;   // of the mean radius, added to it
 constexpr double kFirstDeviation = 5;   // mean radii: what the first step expects to be off by
-constexpr double kGrowth = 0.25;        // of a deviation from the expected displacements: slack beyond it
+constexpr double kGrowth = 0.15;        // of a deviation from the expected displacements: slack about the new ones
 
 std::array<int, 2> vertices_of(const SurfaceEdge& e) { return {e.a, e.b}; }
 std::array<int, 1> vertices_of(const SurfacePoint& p) { return {p.node}; }
@@ -116,9 +116,9 @@ bool Candidates::edges_may_meet(int i, int j) const {
   return may_meet_across(e, f, reach) && may_meet_across(f, e, reach);
 }
 
-// The candidates hold for displacements as `expected_` of each vertex. Where one moves otherwise with v, what is expected
-// follows, and candidates are added. Where it was before is not kept: iterates come from afar together, and all that
-// lies about their way would become pairs.
+// The candidates hold for displacements as `expected_` of each vertex. Where one moves otherwise with v, what is
+// expected follows, and candidates are added. Where it was before is not kept: iterates come from afar together, and
+// all that lies about their way would become pairs.
 void Candidates::follow(std::span<const Vec3> v) {
   vertex_left_.resize(expected_.size());
   const auto left = sum_in_chunks(expected_.size(), std::size_t{0}, [&](std::size_t j) {
@@ -195,14 +195,12 @@ void Candidates::search() {
   moving_edges_.resize(surface_.edges.size());
   for_each_index(moving_edges_.size(), [&](std::size_t i) { moving_edges_[i] = moving(surface_.edges[i]); });
   edge_boxes_.tree.self_pairs(
-      edge_boxes_.box, [&](int i, int j) { return edges_may_meet(i, j) && edges_may_touch(i, j); },
-      edge_pairs_.pair);
+      edge_boxes_.box, [&](int i, int j) { return edges_may_meet(i, j) && edges_may_touch(i, j); }, edge_pairs_.pair);
   if (!surface_.triangles.empty()) {
     build<SurfaceTriangle>(surface_.triangles, triangle_boxes_);
     build<SurfacePoint>(surface_.points, point_boxes_);
     triangle_boxes_.tree.pairs_with(
-        point_boxes_.box,
-        [&](int p, int t) { return point_may_touch(p, t); }, point_pairs_.pair);
+        point_boxes_.box, [&](int p, int t) { return point_may_touch(p, t); }, point_pairs_.pair);
   }
   for (CandidatePairs* pairs : {&edge_pairs_, &point_pairs_}) {
     pairs->listed.clear();
@@ -267,9 +265,7 @@ void Candidates::extend() {
   refit_changed<SurfaceTriangle>(surface_.triangles, triangle_boxes_);
   refit_changed<SurfacePoint>(surface_.points, point_boxes_);
   const Changed &triangles = triangle_boxes_.changed, &points = point_boxes_.changed;
-  const auto is_new = [&](int p, int t) {
-    return !point_pairs_.listed.contains({p, t}) && point_may_touch(p, t);
-  };
+  const auto is_new = [&](int p, int t) { return !point_pairs_.listed.contains({p, t}) && point_may_touch(p, t); };
   triangle_boxes_.tree.pairs_with(
       points.boxes(), [&](int k, int t) { return is_new(points.index[k], t); }, found_);
   add_found(point_pairs_, [&](const std::pair<int, int>& f) -> std::pair<int, int> {

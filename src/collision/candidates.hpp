@@ -153,13 +153,13 @@ class Candidates {
   ContactOptions options_;
   double mean_radius_ = 0;  // m
 
-  std::vector<Expected> expected_;          // of each vertex: what the candidates hold for
+  std::vector<Expected> expected_;  // of each vertex: what the candidates hold for
   std::vector<MovingEdge> moving_edges_;
-  std::vector<Vec3> first_;                 // displacements of the first pass, m
-  double slack_ = 0;                        // about them, m
-  double last_deviation_ = 0;               // of the last step from them, typically, m
-  double largest_ = 0;                      // coordinate or displacement
-  std::vector<std::uint8_t> vertex_left_;   // its range, in the last pass
+  std::vector<Vec3> first_;                // displacements of the first pass, m
+  double slack_ = 0;                       // about them, m
+  double last_deviation_ = 0;              // of the last step from them, typically, m
+  double largest_ = 0;                     // coordinate or displacement
+  std::vector<std::uint8_t> vertex_left_;  // its range, in the last pass
   Boxes edge_boxes_, point_boxes_, triangle_boxes_;
   CandidatePairs edge_pairs_, point_pairs_;
   std::vector<std::pair<int, int>> found_;

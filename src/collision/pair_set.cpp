@@ -20,7 +20,8 @@ std::size_t PairSet::home_of(std::uint64_t key) const {
 void PairSet::put(std::uint64_t key) {
   for (std::size_t i = home_of(key);; i = (i + 1) & (slot_.size() - 1)) {
     std::uint64_t found = kEmpty;
-    if (std::atomic_ref(slot_[i]).compare_exchange_strong(found, key, std::memory_order_relaxed) || found == key) return;
+    if (std::atomic_ref(slot_[i]).compare_exchange_strong(found, key, std::memory_order_relaxed) || found == key)
+      return;
   }
 }
 

@@ -282,6 +282,20 @@ TEST_F(Cli, ABenchRefusesTheStateKeptOfAnotherSceneAndOneThatDoesNotTurn) {
   EXPECT_EQ(stiction(bench + " --frames 0").exit_code, 2);
 }
 
+TEST_F(Cli, ABenchGoesOnFromTheStateItKeptToALaterTimeAndNotToAnEarlierOne) {
+  const auto hash = [&](const std::string& start, const std::string& state) {
+    const Result r = stiction("bench hairy-ball --hairs 20 --steps 1 --start " + start + " --state " + path(state) +
+                              " --scene " STICTION_SOURCE_DIR "/examples/d20/hairy_ball.toml --json " + path("b.json"));
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    std::ifstream in(path("b.json"));
+    return nlohmann::json::parse(in)["state_hash"].get<std::string>();
+  };
+  const std::string early = hash("0.03", "one"), late = hash("0.06", "one");
+  EXPECT_NE(early, late);
+  EXPECT_EQ(late, hash("0.06", "another"));
+  EXPECT_EQ(early, hash("0.03", "one"));
+}
+
 // Variants solve the same problem: a changed choice changes digits of δ∞, and what only saves work no more than that.
 TEST_F(Cli, AblationMeasuresEveryVariantFromTheSameState) {
   const Result r = stiction("bench ablation --hairs 100 --steps 2 --threads 1 --scene " STICTION_SOURCE_DIR
