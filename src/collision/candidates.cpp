@@ -241,7 +241,7 @@ void Candidates::refit_changed(std::span<const Primitive> primitives, Boxes& box
   if (changed.count > 0) boxes.tree.refit(boxes.box);
 }
 
-// Pairs that may meet and are not known yet.
+// Pairs that may meet and are not listed yet.
 void Candidates::extend() {
   const Stopwatch watch(broad_seconds_);
   ++broad_phases_;
