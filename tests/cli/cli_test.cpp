@@ -283,17 +283,26 @@ TEST_F(Cli, ABenchRefusesTheStateKeptOfAnotherSceneAndOneThatDoesNotTurn) {
 }
 
 TEST_F(Cli, ABenchGoesOnFromTheStateItKeptToALaterTimeAndNotToAnEarlierOne) {
+  std::string output;
   const auto hash = [&](const std::string& start, const std::string& state) {
     const Result r = stiction("bench hairy-ball --hairs 20 --steps 1 --start " + start + " --state " + path(state) +
                               " --scene " STICTION_SOURCE_DIR "/examples/d20/hairy_ball.toml --json " + path("b.json"));
     EXPECT_EQ(r.exit_code, 0) << r.output;
+    output = r.output;
     std::ifstream in(path("b.json"));
     return nlohmann::json::parse(in)["state_hash"].get<std::string>();
   };
-  const std::string early = hash("0.03", "one"), late = hash("0.06", "one");
+  const auto passed_an_eighth = [&] { return output.find("0.125 s,") != std::string::npos; };  // it reports there
+  const std::string early = hash("0.13", "one");
+  EXPECT_TRUE(passed_an_eighth()) << output;
+  EXPECT_EQ(early, hash("0.13", "one"));
+  EXPECT_FALSE(passed_an_eighth()) << output;
+  const std::string late = hash("0.18", "one");
+  EXPECT_FALSE(passed_an_eighth()) << output;
   EXPECT_NE(early, late);
-  EXPECT_EQ(late, hash("0.06", "another"));
-  EXPECT_EQ(early, hash("0.03", "one"));
+  EXPECT_EQ(late, hash("0.18", "another"));
+  EXPECT_EQ(early, hash("0.13", "one"));
+  EXPECT_TRUE(passed_an_eighth()) << output;
 }
 
 // Variants solve the same problem: a changed choice changes digits of δ∞, and what only saves work no more than that.
