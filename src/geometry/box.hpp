@@ -35,8 +35,6 @@ struct Box {
     return (lo.array() <= other.hi.array()).all() && (other.lo.array() <= hi.array()).all();
   }
 
-  bool contains(const Vec3& x) const { return (lo.array() <= x.array()).all() && (x.array() <= hi.array()).all(); }
-
   Vec3 center() const { return 0.5 * (lo + hi); }
 };
 
