@@ -19,7 +19,6 @@ constexpr double kRadiusSlack = 0.05;   // of the mean radius, added to it
 constexpr double kFirstDeviation = 5;   // mean radii: what the first step expects to be off by
 constexpr double kGrowth = 0.15;        // of a deviation from the expected displacements: slack about the new ones
 
-std::array<int, 2> vertices_of(const SurfaceEdge& e) { return {e.a, e.b}; }
 std::array<int, 1> vertices_of(const SurfacePoint& p) { return {p.node}; }
 std::array<int, 3> vertices_of(const SurfaceTriangle& t) { return {t.a, t.b, t.c}; }
 
@@ -40,13 +39,18 @@ Direction Direction::of(const Vec3& unit) {
 }
 
 Candidates::Candidates(const Surface& surface, const StepVertices& vertices, const ContactOptions& options)
-    : surface_(surface), vertices_(vertices), options_(options) {
+    : surface_(surface), vertices_(vertices), options_(options), edge_blocks_(surface.edges, options) {
   for (const SurfacePoint& p : surface_.points) mean_radius_ += p.radius / static_cast<double>(surface_.points.size());
   last_deviation_ = kFirstDeviation * mean_radius_;
 }
 
-std::array<int, 4> Candidates::edge_vertices(const std::pair<int, int>& pair) const {
-  const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
+std::pair<int, int> Candidates::edge_pair(std::size_t i) const {
+  const auto [first, second] = edge_pairs_.pair[i];
+  return std::minmax({edge_blocks_.edge_at(first), edge_blocks_.edge_at(second)});
+}
+
+std::array<int, 4> Candidates::edge_vertices(const std::pair<int, int>& edges) const {
+  const SurfaceEdge &e = surface_.edges[edges.first], &f = surface_.edges[edges.second];
   return {e.a, e.b, f.a, f.b};
 }
 
@@ -67,6 +71,10 @@ bool Candidates::edges_may_touch(int i, int j) const {
   if (e.strand != f.strand) return true;
   const double between = std::max(f.arc_a - e.arc_b, e.arc_a - f.arc_b);
   return between > kFolded * (e.radius + f.radius);
+}
+
+bool Candidates::places_may_touch(int i, int j) const {
+  return edges_may_touch(edge_blocks_.edge_at(i), edge_blocks_.edge_at(j));
 }
 
 bool Candidates::point_may_touch(int point, int triangle) const {
@@ -94,26 +102,6 @@ void Candidates::begin_step(std::span<const Vec3> v) {
   broad_seconds_ = 0;
   expect(v);
   search();
-}
-
-// Seen across edge e, towards the middle of f: boxes of fibres are mostly empty, and of the pairs whose boxes meet less
-// than a third do in this sense. The direction of the closest points would tell a little more and costs far more.
-// Lengths along `across` are so many times longer as it is.
-bool Candidates::may_meet_across(const MovingEdge& e, const MovingEdge& f, float reach) {
-  const Eigen::Vector3f between = f.middle - e.middle;
-  const Eigen::Vector3f across = between - (between.dot(e.half) * e.per_half2) * e.half;
-  const float scale = across.norm();
-  const float apart = across.dot(between) - std::abs(across.dot(f.half)) - std::abs(across.dot(e.half));
-  const float parting = std::min(across.dot(f.move[0]), across.dot(f.move[1])) -
-                        std::max(across.dot(e.move[0]), across.dot(e.move[1])) - scale * (e.slack + f.slack);
-  return apart + std::min(0.0f, parting) <= scale * reach;
-}
-
-bool Candidates::edges_may_meet(int i, int j) const {
-  const MovingEdge &e = moving_edges_[i], &f = moving_edges_[j];
-  const double rounding = 2e-6 * largest_;
-  const auto reach = static_cast<float>(contact_reach(options_, e.radius + f.radius) + rounding);
-  return may_meet_across(e, f, reach) && may_meet_across(f, e, reach);
 }
 
 // The candidates hold for displacements as `expected_` of each vertex. Where one moves otherwise with v, what is
@@ -169,18 +157,6 @@ MovingBox Candidates::box_of(const Primitive& p) const {
   return {start, sweep};
 }
 
-Candidates::MovingEdge Candidates::moving(const SurfaceEdge& e) const {
-  const Vec3 &a = vertices_.x[e.a], &b = vertices_.x[e.b];
-  const Expected &of_a = expected_[e.a], &of_b = expected_[e.b];
-  const Vec3 half = 0.5 * (b - a);
-  return {(0.5 * (a + b)).cast<float>(),
-          half.cast<float>(),
-          {of_a.displacement.cast<float>(), of_b.displacement.cast<float>()},
-          static_cast<float>(1 / std::max(half.squaredNorm(), 1e-30)),
-          static_cast<float>(std::max(of_a.slack, of_b.slack)),
-          static_cast<float>(e.radius)};
-}
-
 template <class Primitive>
 void Candidates::build(std::span<const Primitive> primitives, Boxes& boxes) const {
   boxes.box.resize(primitives.size());
@@ -191,21 +167,18 @@ void Candidates::build(std::span<const Primitive> primitives, Boxes& boxes) cons
 void Candidates::search() {
   const Stopwatch watch(broad_seconds_);
   ++broad_phases_;
-  build<SurfaceEdge>(surface_.edges, edge_boxes_);
-  moving_edges_.resize(surface_.edges.size());
-  for_each_index(moving_edges_.size(), [&](std::size_t i) { moving_edges_[i] = moving(surface_.edges[i]); });
-  edge_boxes_.tree.self_pairs(
-      edge_boxes_.box, [&](int i, int j) { return edges_may_meet(i, j) && edges_may_touch(i, j); }, edge_pairs_.pair);
-  if (!surface_.triangles.empty()) {
-    build<SurfaceTriangle>(surface_.triangles, triangle_boxes_);
-    build<SurfacePoint>(surface_.points, point_boxes_);
-    triangle_boxes_.tree.pairs_with(
-        point_boxes_.box, [&](int p, int t) { return point_may_touch(p, t); }, point_pairs_.pair);
-  }
-  for (CandidatePairs* pairs : {&edge_pairs_, &point_pairs_}) {
-    pairs->listed.clear();
-    list(*pairs, 0);
-  }
+  edge_blocks_.begin_step(vertices_.x, expected_, largest_);
+  edge_blocks_.find_pairs([&](int i, int j) { return places_may_touch(i, j); }, edge_pairs_.pair);
+  complete(edge_pairs_, 0);
+  edge_pairs_.listed.clear();
+  if (surface_.triangles.empty()) return;
+  build<SurfaceTriangle>(surface_.triangles, triangle_boxes_);
+  build<SurfacePoint>(surface_.points, point_boxes_);
+  triangle_boxes_.tree.pairs_with(
+      point_boxes_.box, [&](int p, int t) { return point_may_touch(p, t); }, point_pairs_.pair);
+  complete(point_pairs_, 0);
+  point_pairs_.listed.clear();
+  point_pairs_.listed.insert(point_pairs_.pair);
 }
 
 template <class Primitive>
@@ -245,21 +218,13 @@ void Candidates::refit_changed(std::span<const Primitive> primitives, Boxes& box
 void Candidates::extend() {
   const Stopwatch watch(broad_seconds_);
   ++broad_phases_;
-  refit_changed<SurfaceEdge>(surface_.edges, edge_boxes_);
-  const Changed& edges = edge_boxes_.changed;
-  for_each_index(edges.count, [&](std::size_t k) {
-    const int i = edges.index[k];
-    moving_edges_[i] = moving(surface_.edges[i]);
-  });
-  edge_boxes_.tree.pairs_with(
-      edges.boxes(),
-      [&](int k, int j) {
-        const int i = edges.index[k];
-        if (j == i || (edges.rank[j] >= 0 && edges.rank[j] < k)) return false;  // itself, or found from the other side
-        return edges_may_meet(i, j) && !edge_pairs_.listed.contains(std::minmax(i, j)) && edges_may_touch(i, j);
+  edge_blocks_.follow(expected_, vertex_left_);
+  edge_blocks_.find_new_pairs(
+      [&](int i, int j) {
+        return !edge_pairs_.listed.contains({i, j}) && places_may_touch(i, j);
       },
       found_);
-  add_found(edge_pairs_, [&](const std::pair<int, int>& f) { return std::minmax({edges.index[f.first], f.second}); });
+  add_found(edge_pairs_, [](const std::pair<int, int>& f) { return f; });
 
   if (surface_.triangles.empty()) return;
   refit_changed<SurfaceTriangle>(surface_.triangles, triangle_boxes_);
@@ -284,11 +249,12 @@ void Candidates::add_found(CandidatePairs& pairs, PairOf&& pair_of) {
   const std::size_t old = pairs.size();
   pairs.pair.resize(old + found_.size());
   for_each_index(found_.size(), [&](std::size_t i) { pairs.pair[old + i] = pair_of(found_[i]); });
-  list(pairs, old);
+  complete(pairs, old);
+  pairs.listed.insert(std::span(pairs.pair).subspan(old));
 }
 
 // Completes the candidates from `from` on: how far apart they start, and in which direction.
-void Candidates::list(CandidatePairs& pairs, std::size_t from) {
+void Candidates::complete(CandidatePairs& pairs, std::size_t from) {
   pairs.direction.resize(pairs.size());
   pairs.apart.resize(pairs.size());
   pairs.known.resize(pairs.size());
@@ -296,7 +262,9 @@ void Candidates::list(CandidatePairs& pairs, std::size_t from) {
   const int first_count = are_edges ? 2 : 1;
   for_each_index(pairs.size() - from, [&](std::size_t k) {
     const std::size_t i = from + k;
-    const std::array<int, 4> j = are_edges ? edge_vertices(pairs.pair[i]) : point_vertices(pairs.pair[i]);
+    const auto [first, second] = pairs.pair[i];
+    const std::array<int, 4> j = are_edges ? edge_vertices({edge_blocks_.edge_at(first), edge_blocks_.edge_at(second)})
+                                           : point_vertices({first, second});
     const std::array<Vec3, 4> x{vertices_.x[j[0]], vertices_.x[j[1]], vertices_.x[j[2]], vertices_.x[j[3]]};
     pairs.direction[i] = Direction::of((are_edges ? edge_geometry(x) : point_geometry(x)).n);
     const Vec3 n = pairs.direction[i].vector().cast<double>();
@@ -306,25 +274,26 @@ void Candidates::list(CandidatePairs& pairs, std::size_t from) {
     pairs.apart[i] = static_cast<float>(apart - 1e-6 * std::abs(apart));
     pairs.known[i] = 0;
   });
-  pairs.listed.insert(std::span(pairs.pair).subspan(from));
 }
 
 void Candidates::find_motion(std::span<const Vec3> v) {
   const double dt = vertices_.dt;
-  const auto fill = [&](const auto& primitives, auto& motions) {
-    motions.resize(primitives.size());
-    for_each_index(motions.size(), [&](std::size_t i) {
-      const auto vertices = vertices_of(primitives[i]);
-      for (std::size_t k = 0; k < vertices.size(); ++k)
-        motions[i].vertex[k] = (dt * v[vertices[k]]).template cast<float>();
-    });
-  };
-  fill(surface_.edges, edge_motion_);
+  const auto move = [&](int vertex) -> Eigen::Vector3f { return (dt * v[vertex]).cast<float>(); };
+  edge_motion_.resize(edge_blocks_.size());
+  for_each_index(edge_motion_.size(), [&](std::size_t place) {
+    const SurfaceEdge& e = surface_.edges[edge_blocks_.edge_at(static_cast<int>(place))];
+    edge_motion_[place] = {move(e.a), move(e.b)};
+  });
   rounding_ = static_cast<float>(1e-6 * dt *
                                  std::sqrt(max_in_chunks(v.size(), [&](std::size_t j) { return v[j].squaredNorm(); })));
   if (point_pairs_.size() == 0) return;
-  fill(surface_.points, point_motion_);
-  fill(surface_.triangles, triangle_motion_);
+  point_motion_.resize(surface_.points.size());
+  for_each_index(point_motion_.size(), [&](std::size_t i) { point_motion_[i] = {move(surface_.points[i].node)}; });
+  triangle_motion_.resize(surface_.triangles.size());
+  for_each_index(triangle_motion_.size(), [&](std::size_t i) {
+    const SurfaceTriangle& t = surface_.triangles[i];
+    triangle_motion_[i] = {move(t.a), move(t.b), move(t.c)};
+  });
 }
 
 }  // namespace stiction

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "collision/edge_blocks.hpp"
 #include "collision/pair_set.hpp"
 #include "collision/step_vertices.hpp"
 #include "collision/surface.hpp"
-#include "geometry/box.hpp"
 #include "geometry/bvh.hpp"
 #include "stiction/scene.hpp"
 
@@ -29,11 +29,11 @@ struct Direction {
 
 /// Candidates of one kind: edges and edges, or points and triangles.
 struct CandidatePairs {
-  std::vector<std::pair<int, int>> pair;
+  std::vector<std::pair<int, int>> pair;  ///< places of two edges, or a point and a triangle
   std::vector<Direction> direction;
   std::vector<float> apart;         ///< along it at the start of the step: the distance, or a little less, m
   std::vector<std::uint8_t> known;  ///< contacts that the pair has in this step
-  PairSet listed;                   ///< those in `pair`
+  PairSet listed;                   ///< those in `pair`; of edges, those found after the step's first search
 
   std::size_t size() const { return pair.size(); }
 };
@@ -59,7 +59,9 @@ class Candidates {
   double edges_stay_apart(std::size_t i) const { return stay_apart(edge_pairs_, i, edge_motion_, edge_motion_); }
   double point_stays_apart(std::size_t i) const { return stay_apart(point_pairs_, i, point_motion_, triangle_motion_); }
 
-  std::array<int, 4> edge_vertices(const std::pair<int, int>& pair) const;
+  /// The two edges of a candidate, the lower index first.
+  std::pair<int, int> edge_pair(std::size_t i) const;
+  std::array<int, 4> edge_vertices(const std::pair<int, int>& edges) const;
   std::array<int, 4> point_vertices(const std::pair<int, int>& pair) const;
 
   std::size_t size() const { return edge_pairs_.size() + point_pairs_.size(); }
@@ -105,37 +107,12 @@ class Candidates {
     Changed changed;
   };
 
-  /// What a vertex is expected to be displaced by over the step, m.
-  struct Expected {
-    Vec3 displacement;
-    double slack;
-
-    Box box() const {
-      Box range{displacement, displacement};
-      range.inflate(slack);
-      return range;
-    }
-  };
-
-  /// An edge and how it is expected to move, in a line of the cache. m, and 1/m^2.
-  struct alignas(64) MovingEdge {
-    Eigen::Vector3f middle, half;
-    std::array<Eigen::Vector3f, 2> move;  // of its ends
-    float per_half2;                      // 1 over the square of `half`
-    float slack, radius;
-  };
-
-  MovingEdge moving(const SurfaceEdge& e) const;
-  static bool may_meet_across(const MovingEdge& e, const MovingEdge& f, float reach);
-  /// Whether the edges may come into contact by the displacements that are expected.
-  bool edges_may_meet(int i, int j) const;
-
   void expect(std::span<const Vec3> v);
   void search();
   void extend();
   template <class PairOf>
   void add_found(CandidatePairs& pairs, PairOf&& pair_of);
-  void list(CandidatePairs& pairs, std::size_t from);
+  void complete(CandidatePairs& pairs, std::size_t from);
   void find_motion(std::span<const Vec3> v);
   template <class Primitive>
   MovingBox box_of(const Primitive& p) const;
@@ -144,6 +121,7 @@ class Candidates {
   template <class Primitive>
   void refit_changed(std::span<const Primitive> primitives, Boxes& boxes) const;
   bool edges_may_touch(int i, int j) const;
+  bool places_may_touch(int i, int j) const;
   bool point_may_touch(int point, int triangle) const;
   template <class Distance2>
   bool apart_at_rest(const std::array<int, 4>& vertex, double radii, Distance2&& distance2) const;
@@ -154,16 +132,16 @@ class Candidates {
   double mean_radius_ = 0;  // m
 
   std::vector<Expected> expected_;  // of each vertex: what the candidates hold for
-  std::vector<MovingEdge> moving_edges_;
+  EdgeBlocks edge_blocks_;
   std::vector<Vec3> first_;                // displacements of the first pass, m
   double slack_ = 0;                       // about them, m
   double last_deviation_ = 0;              // of the last step from them, typically, m
   double largest_ = 0;                     // coordinate or displacement
   std::vector<std::uint8_t> vertex_left_;  // its range, in the last pass
-  Boxes edge_boxes_, point_boxes_, triangle_boxes_;
+  Boxes point_boxes_, triangle_boxes_;
   CandidatePairs edge_pairs_, point_pairs_;
   std::vector<std::pair<int, int>> found_;
-  std::vector<Motion<2>> edge_motion_;
+  std::vector<Motion<2>> edge_motion_;  // by place
   std::vector<Motion<1>> point_motion_;
   std::vector<Motion<3>> triangle_motion_;
   float rounding_ = 0;  // of motions along a direction, m

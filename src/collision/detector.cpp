@@ -89,7 +89,7 @@ std::vector<Contact> Detector::proximity() {
   const double longest_reach = reach(largest_radii_);
   collector_.collect(edges.size(), [&](std::size_t i, std::vector<Contact>& found) {
     if (edges.apart[i] > longest_reach) return;
-    const auto& pair = edges.pair[i];
+    const auto pair = candidates_.edge_pair(i);
     const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
     const double radii = e.radius + f.radius;
     if (edges.apart[i] > reach(radii)) return;
@@ -174,7 +174,7 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v_nodes) {
   collector_.collect(edges.size(), [&](std::size_t i, std::vector<Contact>& found) {
     const double apart = candidates_.edges_stay_apart(i);
     if (apart > largest_radii_) return;  // most of them, before their edges are read
-    const auto& pair = edges.pair[i];
+    const auto pair = candidates_.edge_pair(i);
     const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
     if (stays_clear(edges.known[i], e.radius + f.radius, apart)) return;
     test(
@@ -210,7 +210,7 @@ std::int64_t Detector::crossings(std::span<const Vec3> v_nodes) {
   };
   std::int64_t sum = sum_in_chunks(edges.size(), std::int64_t{0}, [&](std::size_t i) {
     if (candidates_.edges_stay_apart(i) > 0) return 0;
-    return passes(candidates_.edge_vertices(edges.pair[i]), edge_edge_impact);
+    return passes(candidates_.edge_vertices(candidates_.edge_pair(i)), edge_edge_impact);
   });
   sum += sum_in_chunks(points.size(), std::int64_t{0}, [&](std::size_t i) {
     if (candidates_.point_stays_apart(i) > 0) return 0;

@@ -1,8 +1,6 @@
 #include "geometry/bvh.hpp"
 
-#include <tbb/parallel_reduce.h>
 #include <tbb/parallel_scan.h>
-#include <tbb/parallel_sort.h>
 
 #include <limits>
 
@@ -13,51 +11,11 @@ constexpr int kGrain = 512;     // boxes a task
 constexpr int kNodeGrain = 64;  // nodes a task
 constexpr float kOverlapsNothing = std::numeric_limits<float>::infinity();
 
-/// Moves bit k of a 21-bit number to bit 3 k.
-std::uint64_t spread_bits(std::uint64_t x) {
-  x = (x | x << 32) & 0x001f00000000ffff;
-  x = (x | x << 16) & 0x001f0000ff0000ff;
-  x = (x | x << 8) & 0x100f00f00f00f00f;
-  x = (x | x << 4) & 0x10c30c30c30c30c3;
-  x = (x | x << 2) & 0x1249249249249249;
-  return x;
-}
-
 }  // namespace
 
 void Bvh::morton_order(std::span<const MovingBox> boxes, std::vector<int>& order) {
-  constexpr double cells = 1 << 21;
-  const int n = static_cast<int>(boxes.size());
-  const tbb::blocked_range<int> all(0, n, kGrain);
-  const Box centers = tbb::parallel_reduce(
-      all, Box{},
-      [&](const tbb::blocked_range<int>& range, Box box) {
-        for (int i = range.begin(); i < range.end(); ++i) box.merge(boxes[i].center());
-        return box;
-      },
-      [](Box a, const Box& b) {
-        a.merge(b);
-        return a;
-      });
-  const double extent = (centers.hi - centers.lo).maxCoeff();
-  const double cells_per_metre = extent > 0.0 ? (cells - 1.0) / extent : 0.0;
-
-  keyed_.resize(n);
-  const auto cell = [&](const Vec3& x, int axis) {
-    return static_cast<std::uint64_t>(std::clamp((x[axis] - centers.lo[axis]) * cells_per_metre, 0.0, cells - 1.0));
-  };
-  tbb::parallel_for(all, [&](const tbb::blocked_range<int>& range) {
-    for (int i = range.begin(); i < range.end(); ++i) {
-      const Vec3 x = boxes[i].center();
-      keyed_[i] = {spread_bits(cell(x, 0)) | spread_bits(cell(x, 1)) << 1 | spread_bits(cell(x, 2)) << 2, i};
-    }
-  });
-  tbb::parallel_sort(keyed_.begin(), keyed_.end());
-
-  order.resize(n);
-  tbb::parallel_for(all, [&](const tbb::blocked_range<int>& range) {
-    for (int i = range.begin(); i < range.end(); ++i) order[i] = keyed_[i].primitive;
-  });
+  morton_sort_(
+      boxes.size(), [&](std::size_t i) { return boxes[i].center(); }, order);
 }
 
 void Bvh::add_up(std::span<std::size_t> counts) {
@@ -93,6 +51,16 @@ Bvh::Key Bvh::key_of(const MovingBox& box) {
 
 void Bvh::build(std::span<const MovingBox> boxes) {
   morton_order(boxes, order_);
+  build_levels(boxes);
+}
+
+void Bvh::build_in_order(std::span<const MovingBox> boxes) {
+  order_.resize(boxes.size());
+  for_each_index(boxes.size(), [&](std::size_t i) { order_[i] = static_cast<int>(i); });
+  build_levels(boxes);
+}
+
+void Bvh::build_levels(std::span<const MovingBox> boxes) {
   level_begin_.clear();
   int nodes = 0;
   for (int count = size(); count > 0;) {

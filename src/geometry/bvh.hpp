@@ -26,6 +26,7 @@
 #include <immintrin.h>
 #endif
 
+#include "geometry/morton.hpp"
 #include "geometry/moving_box.hpp"
 
 namespace stiction {
@@ -34,6 +35,9 @@ class Bvh {
  public:
   /// Sorts the primitives by the centres of their boxes and builds the tree.
   void build(std::span<const MovingBox> boxes);
+
+  /// Builds the tree of primitives whose neighbours in space follow one another, and keeps their order.
+  void build_in_order(std::span<const MovingBox> boxes);
 
   /// Fits the tree to moved boxes (as many as were built), keeping the order of the primitives.
   void refit(std::span<const MovingBox> boxes);
@@ -44,10 +48,9 @@ class Bvh {
   template <class F>
   void query(const MovingBox& box, F&& callback) const;
 
-  /// Every pair i < j of the tree's boxes that may meet and for which `filter(i, j)` holds; sorted. `boxes` are those
-  /// that the tree was built of or last fitted to. The filter is called from several threads.
-  template <class Filter>
-  void self_pairs(std::span<const MovingBox> boxes, Filter filter, std::vector<std::pair<int, int>>& out);
+  /// The same of a tree that was built in order, from primitive `first` on.
+  template <class F>
+  void query_from(int first, const MovingBox& box, F&& callback) const;
 
   /// Every (query, primitive) that may meet and for which `filter(query, primitive)` holds; sorted. The filter is
   /// called from several threads.
@@ -55,7 +58,7 @@ class Bvh {
   void pairs_with(std::span<const MovingBox> queries, Filter filter, std::vector<std::pair<int, int>>& out);
 
  private:
-  static constexpr int kWidth = 8;
+  static constexpr int kWidth = 8, kLog2Width = 3;
   static constexpr int kMaxLevels = 11;  // 8^11 exceeds the largest int
   static constexpr int kBlock = 8;       // queries that descend together
   static constexpr int kChunk = 256;     // queries a task, a multiple of kBlock
@@ -69,41 +72,28 @@ class Bvh {
     float sweep[6][kWidth];
   };
 
-  /// The boxes in the order of the Morton codes of their centres, on a grid of cubic cells; ties by index.
   void morton_order(std::span<const MovingBox> boxes, std::vector<int>& order);
+  void build_levels(std::span<const MovingBox> boxes);
   /// Replaces each count by the sum of those up to and including it.
   static void add_up(std::span<std::size_t> counts);
   static MovingBox merged(const Node& node);
   static Key key_of(const MovingBox& box);
   static unsigned overlap_mask(const Node& node, const Key& key);
 
-  /// Calls `visit(leaf)` for every leaf node whose box overlaps the key.
+  /// Calls `visit(leaf)` for every leaf node from `first` on whose box overlaps the key.
   template <class F>
-  void visit_leaves(const Key& key, F&& visit) const;
+  void visit_leaves(int first, const Key& key, F&& visit) const;
 
   /// Calls `found(k, primitive)` for every primitive that overlaps queries[block[k]].
   template <class F>
   void query_block(std::span<const MovingBox> queries, std::span<const int> block, F&& found) const;
 
-  /// Runs the queries in the given order and writes the accepted pairs, sorted, to `out`.
-  template <class Accept>
-  void collect(std::span<const MovingBox> queries, std::span<const int> order, Accept accept,
-               std::vector<std::pair<int, int>>& out);
-
   std::vector<int> order_;        // primitives along the curve
   std::vector<Node> nodes_;       // level after level, leaves first
   std::vector<int> level_begin_;  // first node of each level
 
-  struct Keyed {
-    std::uint64_t code;
-    int primitive;
-    bool operator<(const Keyed& other) const {
-      return code != other.code ? code < other.code : primitive < other.primitive;
-    }
-  };
-
   // Scratch of the sort and the pair search, kept between calls.
-  std::vector<Keyed> keyed_;
+  MortonSort morton_sort_;
   std::vector<int> query_order_;
   std::vector<std::vector<int>> chunk_partners_;  // accepted primitives of a chunk, query after query
   std::vector<std::size_t> first_pair_;           // position in the output of each query's first pair
@@ -135,7 +125,7 @@ inline unsigned Bvh::overlap_mask(const Node& node, const Key& key) {
 }
 
 template <class F>
-void Bvh::visit_leaves(const Key& key, F&& visit) const {
+void Bvh::visit_leaves(int first, const Key& key, F&& visit) const {
   if (order_.empty()) return;
   struct Entry {
     int level, node;
@@ -145,6 +135,7 @@ void Bvh::visit_leaves(const Key& key, F&& visit) const {
   stack[top++] = {static_cast<int>(level_begin_.size()) - 1, 0};
   while (top > 0) {
     const auto [level, node] = stack[--top];
+    if ((node + std::int64_t{1}) << (kLog2Width * level) <= first) continue;
     if (level == 0) {
       visit(node);
       continue;
@@ -155,12 +146,18 @@ void Bvh::visit_leaves(const Key& key, F&& visit) const {
 }
 
 template <class F>
-void Bvh::query(const MovingBox& box, F&& callback) const {
+void Bvh::query_from(int first, const MovingBox& box, F&& callback) const {
   const Key key = key_of(box);
-  visit_leaves(key, [&](int leaf) {
+  visit_leaves(first / kWidth, key, [&](int leaf) {
     unsigned mask = overlap_mask(nodes_[leaf], key);
+    if (leaf == first / kWidth) mask &= ~0u << (first % kWidth);
     for (; mask != 0; mask &= mask - 1) callback(order_[leaf * kWidth + std::countr_zero(mask)]);
   });
+}
+
+template <class F>
+void Bvh::query(const MovingBox& box, F&& callback) const {
+  query_from(0, box, callback);
 }
 
 template <class F>
@@ -174,7 +171,7 @@ void Bvh::query_block(std::span<const MovingBox> queries, std::span<const int> b
       common.sweep[row] = std::max(common.sweep[row], keys[k].sweep[row]);
     }
   }
-  visit_leaves(common, [&](int leaf) {
+  visit_leaves(0, common, [&](int leaf) {
     if (overlap_mask(nodes_[leaf], common) == 0) return;
     for (std::size_t k = 0; k < block.size(); ++k) {
       unsigned mask = overlap_mask(nodes_[leaf], keys[k]);
@@ -184,27 +181,16 @@ void Bvh::query_block(std::span<const MovingBox> queries, std::span<const int> b
 }
 
 template <class Filter>
-void Bvh::self_pairs(std::span<const MovingBox> boxes, Filter filter, std::vector<std::pair<int, int>>& out) {
-  const auto accept = [&](int i, int j) { return i < j && filter(i, j); };
-  collect(boxes, order_, accept, out);
-}
-
-template <class Filter>
 void Bvh::pairs_with(std::span<const MovingBox> queries, Filter filter, std::vector<std::pair<int, int>>& out) {
   morton_order(queries, query_order_);
-  collect(queries, query_order_, filter, out);
-}
-
-template <class Accept>
-void Bvh::collect(std::span<const MovingBox> queries, std::span<const int> order, Accept accept,
-                  std::vector<std::pair<int, int>>& out) {
   const std::size_t n = queries.size();
   const std::size_t chunks = (n + kChunk - 1) / kChunk;
   if (chunk_partners_.size() < chunks) chunk_partners_.resize(chunks);
   first_pair_.resize(n + 1);
   first_pair_[0] = 0;
   const auto chunk_order = [&](std::size_t chunk) {
-    return order.subspan(chunk * kChunk, std::min<std::size_t>(kChunk, n - chunk * kChunk));
+    return std::span<const int>(query_order_)
+        .subspan(chunk * kChunk, std::min<std::size_t>(kChunk, n - chunk * kChunk));
   };
 
   // Search, and count the pairs of each query.
@@ -216,7 +202,7 @@ void Bvh::collect(std::span<const MovingBox> queries, std::span<const int> order
     for (std::size_t begin = 0; begin < members.size(); begin += kBlock) {
       const auto block = members.subspan(begin, std::min<std::size_t>(kBlock, members.size() - begin));
       query_block(queries, block, [&](std::size_t k, int j) {
-        if (accept(block[k], j)) found[k].push_back(j);
+        if (filter(block[k], j)) found[k].push_back(j);
       });
       for (std::size_t k = 0; k < block.size(); ++k) {
         std::sort(found[k].begin(), found[k].end());

@@ -67,9 +67,16 @@ Pack<T, N> atan2(const Pack<T, N>& y, const Pack<T, N>& x) {
 }
 template <class T, int N>
 Pack<T, N> max(const Pack<T, N>& a, const Pack<T, N>& b) {
-  Pack<T, N> r;
-  for (int i = 0; i < N; ++i) r.v[i] = a.v[i] > b.v[i] ? a.v[i] : b.v[i];
-  return r;
+  return Pack<T, N>::from(a.v > b.v ? a.v : b.v);
+}
+
+template <class T, int N>
+Pack<T, N> min(const Pack<T, N>& a, const Pack<T, N>& b) {
+  return Pack<T, N>::from(a.v < b.v ? a.v : b.v);
+}
+template <class T, int N>
+Pack<T, N> abs(const Pack<T, N>& a) {
+  return max(a, -a);
 }
 
 // The same names for plain scalars, so that a kernel reads alike for both.

@@ -13,16 +13,17 @@ namespace stiction {
 /// Small enough that a few ten thousand nodes keep many threads busy.
 inline constexpr std::size_t kIndicesPerChunk = 1024;
 
-constexpr std::size_t chunk_count(std::size_t count) { return (count + kIndicesPerChunk - 1) / kIndicesPerChunk; }
+constexpr std::size_t chunk_count(std::size_t count, std::size_t per_chunk = kIndicesPerChunk) {
+  return (count + per_chunk - 1) / per_chunk;
+}
 
 /// Calls f(chunk, first, last) for the chunks of [0, count).
 template <class F>
-void for_each_chunk(std::size_t count, F&& f) {
-  const std::size_t chunks = chunk_count(count);
+void for_each_chunk(std::size_t count, F&& f, std::size_t per_chunk = kIndicesPerChunk) {
+  const std::size_t chunks = chunk_count(count, per_chunk);
   if (chunks == 1) return f(std::size_t{0}, std::size_t{0}, count);
-  tbb::parallel_for(std::size_t{0}, chunks, [&](std::size_t chunk) {
-    f(chunk, chunk * kIndicesPerChunk, std::min(count, (chunk + 1) * kIndicesPerChunk));
-  });
+  tbb::parallel_for(std::size_t{0}, chunks,
+                    [&](std::size_t chunk) { f(chunk, chunk * per_chunk, std::min(count, (chunk + 1) * per_chunk)); });
 }
 
 /// Calls f(i) for i in [0, count).

@@ -88,18 +88,6 @@ Boxes in_motion(const std::vector<Box>& boxes, Rng& rng, double speed) {
 }
 
 template <class Filter>
-Pairs brute_force_self(const Boxes& boxes, Filter filter) {
-  Pairs pairs;
-  const int n = static_cast<int>(boxes.size());
-  for (int i = 0; i < n; ++i) {
-    for (int j = i + 1; j < n; ++j) {
-      if (boxes[i].may_meet(boxes[j]) && filter(i, j)) pairs.emplace_back(i, j);
-    }
-  }
-  return pairs;
-}
-
-template <class Filter>
 Pairs brute_force_with(const Boxes& queries, const Boxes& boxes, Filter filter) {
   Pairs pairs;
   for (int i = 0; i < static_cast<int>(queries.size()); ++i) {
@@ -115,13 +103,13 @@ void expect_same_as_brute_force(const Boxes& boxes) {
   Bvh bvh;
   bvh.build(boxes);
   Pairs pairs = {{7, 7}};  // stale content must go
-  bvh.self_pairs(boxes, kAll, pairs);
-  EXPECT_EQ(pairs, brute_force_self(boxes, kAll));
-  bvh.self_pairs(boxes, filter, pairs);
-  EXPECT_EQ(pairs, brute_force_self(boxes, filter));
+  bvh.pairs_with(boxes, kAll, pairs);
+  EXPECT_EQ(pairs, brute_force_with(boxes, boxes, kAll));
+  bvh.pairs_with(boxes, filter, pairs);
+  EXPECT_EQ(pairs, brute_force_with(boxes, boxes, filter));
 }
 
-TEST(Bvh, SelfPairsOfRandomBoxes) {
+TEST(Bvh, PairsOfRandomBoxes) {
   Rng rng(1);
   for (const int n : {2, 7, 8, 9, 63, 64, 65, 511, 513, 3000}) {
     SCOPED_TRACE(n);
@@ -131,15 +119,15 @@ TEST(Bvh, SelfPairsOfRandomBoxes) {
   }
 }
 
-TEST(Bvh, SelfPairsOfClusteredBoxes) {
+TEST(Bvh, PairsOfClusteredBoxes) {
   Rng rng(2);
   expect_same_as_brute_force(at_rest(clustered_boxes(3000, rng)));
 }
 
-TEST(Bvh, SelfPairsOfHair) {
+TEST(Bvh, PairsOfHair) {
   Rng rng(3);
   const Boxes boxes = at_rest(hair_boxes(200, 20, rng));
-  EXPECT_GT(brute_force_self(boxes, kAll).size(), 2 * boxes.size());
+  EXPECT_GT(brute_force_with(boxes, boxes, kAll).size(), 5 * boxes.size());
   expect_same_as_brute_force(boxes);
 }
 
@@ -203,6 +191,22 @@ TEST(Bvh, QueryCallsOncePerOverlap) {
   }
 }
 
+TEST(Bvh, QueryFromLooksAtLaterPrimitivesOnly) {
+  Rng rng(9);
+  const Boxes boxes = at_rest(random_boxes(700, rng, 1.0, 0.2));
+  Bvh bvh;
+  bvh.build_in_order(boxes);
+  for (int first = 0; first < 700; ++first) {
+    std::vector<int> found, expected;
+    bvh.query_from(first, boxes[first], [&](int primitive) { found.push_back(primitive); });
+    std::sort(found.begin(), found.end());
+    for (int i = first; i < 700; ++i) {
+      if (boxes[first].may_meet(boxes[i])) expected.push_back(i);
+    }
+    EXPECT_EQ(found, expected) << first;
+  }
+}
+
 // Boxes that overlap in doubles still do as floats, and none is reported that is a float's precision away.
 TEST(Bvh, RoundingIsOutwards) {
   Rng rng(7);
@@ -255,8 +259,8 @@ TEST(Bvh, RefitFollowsMovedBoxes) {
   const Boxes moved = in_motion(random_boxes(2000, rng, 2.0, 0.2), rng, 0.1);
   bvh.refit(moved);
   Pairs pairs;
-  bvh.self_pairs(moved, kAll, pairs);
-  EXPECT_EQ(pairs, brute_force_self(moved, kAll));
+  bvh.pairs_with(moved, kAll, pairs);
+  EXPECT_EQ(pairs, brute_force_with(moved, moved, kAll));
 }
 
 TEST(Bvh, SameForAnyNumberOfThreads) {
@@ -268,7 +272,7 @@ TEST(Bvh, SameForAnyNumberOfThreads) {
     Bvh bvh;
     bvh.build(boxes);
     Pairs self, with;
-    bvh.self_pairs(boxes, kAll, self);
+    bvh.pairs_with(boxes, kAll, self);
     bvh.pairs_with(queries, kAll, with);
     if (threads == 1) {
       expected_self = self;

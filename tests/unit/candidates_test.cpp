@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 #include "geometry/distance.hpp"
 
@@ -81,6 +82,55 @@ TEST(Candidates, HoldEveryPairThatComesIntoContactOnce) {
   }
   EXPECT_GT(touching, 1000);
   EXPECT_GT(dismissed, 2000);
+}
+
+// The same among many edges that fly along together: blocks of them, with some that stay and some that leave.
+TEST(Candidates, HoldEveryPairOfManyEdgesThatComesIntoContactOnce) {
+  constexpr int count = 1203;  // the last block is not full
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> number(-1, 1);
+  const auto vector = [&](double size) { return Vec3(size * Vec3(number(random), number(random), number(random))); };
+  Nodes nodes;
+  nodes.append(2 * count);
+  Surface surface;
+  for (int i = 0; i < count; ++i) {
+    const Vec3 middle = vector(0.015), half = vector(0.004);
+    nodes.x[2 * i] = middle - half;
+    nodes.x[2 * i + 1] = middle + half;
+    surface.edges.push_back({.a = 2 * i, .b = 2 * i + 1, .radius = 1e-4, .body = 0, .strand = i});
+    for (int end = 0; end < 2; ++end) surface.points.push_back({.node = 2 * i + end, .radius = 1e-4, .body = 0});
+  }
+  StepVertices vertices;
+  vertices.begin_step(nodes, surface, kDt);
+  std::vector<Vec3> v(2 * count);
+  for (Vec3& of : v) of = Vec3(1, 0, 0) + vector(0.05);
+  Candidates candidates(surface, vertices, ContactOptions{});
+  candidates.begin_step(v);
+
+  const auto nearest = [&](int i, int j) {
+    double distance2 = 1;
+    for (double t = 0; t <= 1; t += 0.05) {
+      const auto at = [&](int k) -> Vec3 { return nodes.x[k] + t * kDt * v[k]; };
+      distance2 = std::min(distance2, closest_edge_edge(at(2 * i), at(2 * i + 1), at(2 * j), at(2 * j + 1)).distance2);
+    }
+    return std::sqrt(distance2);
+  };
+  for (int pass = 0; pass < 4; ++pass) {
+    for (int i = 0; i < count; i += 1 + pass) v[i] += vector(0.1);
+    candidates.follow(v);
+    std::set<std::pair<int, int>> listed;
+    for (std::size_t i = 0; i < candidates.edges().size(); ++i)
+      ASSERT_TRUE(listed.insert(candidates.edge_pair(i)).second) << "twice, pass " << pass;
+    int touching = 0;
+    for (int i = 0; i < count; ++i)
+      for (int j = i + 1; j < count; ++j) {
+        if ((nodes.x[2 * i] - nodes.x[2 * j]).norm() > 0.025 || nearest(i, j) > 2e-4) continue;
+        ++touching;
+        ASSERT_TRUE(listed.contains({i, j})) << i << " and " << j << ", pass " << pass;
+      }
+    EXPECT_GT(touching, 300);
+    EXPECT_LT(listed.size(), 50u * touching);
+  }
 }
 
 TEST(Candidates, AreNotEdgesOfWhichOnlyTheBoxesMeet) {

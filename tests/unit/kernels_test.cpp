@@ -4,6 +4,7 @@
 #include <array>
 #include <random>
 
+#include "contact/general_solver.hpp"
 #include "kernels/coulomb.hpp"
 #include "kernels/rod.hpp"
 #include "kernels/spring.hpp"
@@ -183,6 +184,28 @@ TEST(CoulombLaw, MillionRandomInputsSatisfySignoriniCoulomb) {
     worst = std::max(worst, coulomb_violation(u, u - u_star, n, mu));
   }
   EXPECT_LT(worst, 1e-12);
+}
+
+TEST(CoulombLaw, GeneralBlocksSatisfySignoriniCoulomb) {
+  Random random(7);
+  double worst = 0;
+  int sliding = 0;
+  for (int trial = 0; trial < 100'000; ++trial) {
+    Eigen::Matrix3d root;
+    for (int k = 0; k < 9; ++k) root(k) = random(-1, 1);
+    const Eigen::Matrix3d S = root * root.transpose() + 0.1 * Eigen::Matrix3d::Identity();
+    const double mu = trial % 10 == 0 ? 0.0 : random(0, 1);
+    const V n = unit(random.vector(-1, 1));
+    V u_star = std::pow(10.0, random(-6, 3)) * random.vector(-1, 1);
+    if (trial % 7 == 0) u_star = dot(u_star, n) * n;            // purely normal
+    if (trial % 11 == 0) u_star = u_star - dot(u_star, n) * n;  // purely tangential, up to rounding
+    const Eigen::Vector3d free(u_star.x, u_star.y, u_star.z);
+    const Eigen::Vector3d r = coulomb_impulse<double>(S, free, Eigen::Vector3d(n.x, n.y, n.z), mu), u = S * r + free;
+    worst = std::max(worst, coulomb_violation({u[0], u[1], u[2]}, {r[0], r[1], r[2]}, n, mu));
+    sliding += r.norm() > 0 && u.norm() > 1e-9 * free.norm() ? 1 : 0;
+  }
+  EXPECT_GT(sliding, 10'000);
+  EXPECT_LT(worst, 1e-9);
 }
 
 TEST(CoulombLaw, ConeProjectionIsOrthogonal) {
