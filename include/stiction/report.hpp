@@ -26,6 +26,7 @@ struct StepReport {
   std::int64_t deep_contacts = 0;        ///< overlaps whose recovery was bounded
   std::int64_t guarded_stencils = 0;     ///< nearly anti-parallel edges
   std::int64_t sequential_contacts = 0;  ///< swept outside the parallel stages
+  std::int64_t contact_updates = 0;      ///< of single contacts in all sweeps; none while a contact sleeps
   int broad_phases = 0;
   std::int64_t candidates = 0;  ///< pairs that continuous detection looked at
   int halvings = 0;             ///< times that the step was halved and redone

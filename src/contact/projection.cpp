@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "contact/colouring.hpp"
+#include "contact/general_solver.hpp"
 #include "kernels/coulomb.hpp"
 #include "parallel/loops.hpp"
 
@@ -10,7 +11,20 @@ namespace stiction {
 
 namespace {
 constexpr std::size_t kBlocksPerTask = 64;
+constexpr std::size_t kAhead = 8;  // contacts: long enough for a line to come from memory
+
+// Out of line: the sweep over isotropic contacts stays small.
+template <class T>
+[[gnu::noinline]] V3<T> change_by_block(const HotContact<T>& c, const V3<T>& u, const Eigen::Matrix<T, 3, 3>& block,
+                                        T inv_s) {
+  using Vector = Eigen::Matrix<T, 3, 1>;
+  const Vector r = inv_s * Vector(c.r[0], c.r[1], c.r[2]);
+  const Vector without = Vector(u.x, u.y, u.z) - block * r;
+  const Vector change = (coulomb_impulse<T>(block, without, Vector(c.n[0], c.n[1], c.n[2]), c.mu) - r) / inv_s;
+  return {change[0], change[1], change[2]};
 }
+
+}  // namespace
 
 template <class T>
 void Projection<T>::reset(std::span<const double> inv_w, int stages, const Skin* skin) {
@@ -24,6 +38,7 @@ void Projection<T>::reset(std::span<const double> inv_w, int stages, const Skin*
   order_.clear();
   if (static_cast<int>(stages_.size()) != stages + 1) stages_ = std::vector<Stage>(stages + 1);
   for (Stage& stage : stages_) stage.blocks.clear();
+  updates_.clear();
   colours_at_.resize(inv_w.size());
   for_each_index(inv_w.size(), [&](std::size_t j) { colours_at_[j] = 0; });
 }
@@ -179,10 +194,11 @@ void Projection<T>::apply_warm_start(std::size_t i) {
   });
 }
 
-// One contact of the sweep. Returns whether it moved more than the sleeping threshold.
+// One contact of the sweep, by its block if there is one. Returns whether it moved more than the sleeping threshold.
 template <class T>
 template <class Stencil>
-bool Projection<T>::update(HotContact<T>& c, const Stencil& stencil, T threshold2) {
+bool Projection<T>::update(HotContact<T>& c, const Stencil& stencil, const Eigen::Matrix<T, 3, 3>* block,
+                           T threshold2) {
   const T inv_s = T(1) / inverse_mass(c, stencil), slack = c.compliance * inv_s;
 
   // u = B p + k (and the slack), then u* without the contact's own force.
@@ -192,7 +208,8 @@ bool Projection<T>::update(HotContact<T>& c, const Stencil& stencil, T threshold
     for (int j = 0; j < stencil.size(); ++j) u[a] += stencil.weight(j) * stencil.at(j).p[a];
     u_star[a] = u[a] - c.r[a];
   }
-  const V3<T> change = coulomb_velocity(u_star, V3<T>{c.n[0], c.n[1], c.n[2]}, c.mu) - u;
+  const V3<T> change =
+      block ? change_by_block(c, u, *block, inv_s) : coulomb_velocity(u_star, V3<T>{c.n[0], c.n[1], c.n[2]}, c.mu) - u;
   for (int a = 0; a < 3; ++a) c.r[a] += change[a];
   for (int j = 0; j < stencil.size(); ++j) {
     HotNode<T>& node = stencil.at(j);
@@ -203,13 +220,27 @@ bool Projection<T>::update(HotContact<T>& c, const Stencil& stencil, T threshold
   return dot(change, change) > threshold2;
 }
 
+// Calls f(i), which says whether it updated the contact, stage after stage.
+//
+// The nodes of a contact lie anywhere in memory, and the branches of the local problem keep the processor from asking
+// for them early by itself: they are fetched some contacts ahead, among those of the same task. (In a function of its
+// own this is lost: GCC takes it for one without effect.)
 template <class T>
 template <class F>
 void Projection<T>::for_each_contact(F&& f) {
   for (Stage& stage : stages_) {
     const auto run_blocks = [&](std::size_t begin, std::size_t end) {
+      if (begin == end) return;
+      const std::size_t last = stage.blocks[end - 1].second;  // blocks ascend; beyond, others write to sleep_
+      std::size_t updates = 0;
       for (std::size_t b = begin; b < end; ++b)
-        for (std::size_t i = stage.blocks[b].first; i < stage.blocks[b].second; ++i) f(i);
+        for (std::size_t i = stage.blocks[b].first; i < stage.blocks[b].second; ++i) {
+          const std::size_t next = i + kAhead;
+          if (next < last && sleep_[next] == 0 && hot_[next].node[0] >= 0)
+            for (int j = 0; j < 4; ++j) __builtin_prefetch(&nodes_[hot_[next].node[j]], 1);
+          updates += f(i) ? 1 : 0;
+        }
+      updates_.local() += updates;
     };
     const bool sequential = &stage == &stages_.back();
     if (sequential || stage.blocks.size() <= kBlocksPerTask)
@@ -229,8 +260,21 @@ std::size_t Projection<T>::sequential_count() const {
 }
 
 template <class T>
+void Projection<T>::store_blocks() {
+  block_.resize(hot_.size());
+  for_each_index(hot_.size(), [&](std::size_t i) {
+    const T s = with_stencil(hot_[i], [&](auto&& stencil) { return inverse_mass(hot_[i], stencil); });
+    block_[i] = s * Eigen::Matrix<T, 3, 3>::Identity();
+  });
+}
+
+template <class T>
 void Projection<T>::project(const SweepOptions& options) {
-  for_each_contact([&](std::size_t i) { apply_warm_start(i); });
+  if (!options.isotropic) store_blocks();
+  for_each_contact([&](std::size_t i) {
+    apply_warm_start(i);
+    return false;
+  });
   for_each_index(sleep_.size(), [&](std::size_t i) { sleep_[i] = 0; });
   const T threshold2 = static_cast<T>(options.sleeping_threshold * options.sleeping_threshold);
   const auto rest = static_cast<std::uint8_t>(std::min(options.sleeping_sweeps, 255));
@@ -238,10 +282,13 @@ void Projection<T>::project(const SweepOptions& options) {
     for_each_contact([&](std::size_t i) {
       if (sleep_[i] > 0) {
         --sleep_[i];
-        return;
+        return false;
       }
-      const bool moved = with_stencil(hot_[i], [&](auto&& stencil) { return update(hot_[i], stencil, threshold2); });
+      const Eigen::Matrix<T, 3, 3>* block = options.isotropic ? nullptr : &block_[i];
+      const bool moved =
+          with_stencil(hot_[i], [&](auto&& stencil) { return update(hot_[i], stencil, block, threshold2); });
       if (!moved && options.sleeping_threshold > 0) sleep_[i] = rest;
+      return true;
     });
   }
 }

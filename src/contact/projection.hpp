@@ -10,8 +10,10 @@
 // does not depend on the number of threads.
 #pragma once
 
+#include <oneapi/tbb/combinable.h>
 #include <oneapi/tbb/partitioner.h>
 
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,6 +26,7 @@ struct SweepOptions {
   int sweeps = 5;                 ///< N_GS
   double sleeping_threshold = 0;  ///< m/s; 0: nothing sleeps (D20 6.3.3)
   int sleeping_sweeps = 10;
+  bool isotropic = true;  ///< false: local problems with stored 3×3 blocks, as if W were any matrix (D20 Table 3)
 };
 
 template <class T>
@@ -53,6 +56,8 @@ class Projection {
   Vec3 impulse(std::size_t i);
   /// Contacts that had to be swept sequentially.
   std::size_t sequential_count() const;
+  /// Updates of single contacts in all sweeps so far; those that slept are not among them.
+  std::size_t update_count() { return updates_.combine(std::plus<>()); }
 
  private:
   struct Stage {
@@ -85,7 +90,8 @@ class Projection {
   template <class Stencil>
   static T inverse_mass(const HotContact<T>& c, const Stencil& stencil);
   template <class Stencil>
-  static bool update(HotContact<T>& c, const Stencil& stencil, T threshold2);
+  static bool update(HotContact<T>& c, const Stencil& stencil, const Eigen::Matrix<T, 3, 3>* block, T threshold2);
+  void store_blocks();
   std::int32_t surface_node(const Contact& c);
   std::vector<std::uint32_t> place(std::span<const std::uint8_t> colour, std::uint32_t count);
   void widen(const Contact& c, HotContact<T>& hot);
@@ -95,13 +101,15 @@ class Projection {
 
   const Skin* skin_ = nullptr;
   std::vector<HotNode<T>> nodes_;
-  std::vector<WideNode> wide_;             // of contacts on the skin
-  std::vector<HotContact<T>> hot_;         // in the order of the sweep
-  std::vector<T> cohesion_;                // impulse, in the order of the sweep
-  std::vector<std::uint8_t> sleep_;        // sweeps left to sit out
-  std::vector<std::uint32_t> order_;       // position in hot_ of the i-th appended contact
-  std::vector<std::uint64_t> colours_at_;  // bits of a node's stages
-  std::vector<Stage> stages_;              // the sequential rest comes last
+  std::vector<WideNode> wide_;                 // of contacts on the skin
+  std::vector<HotContact<T>> hot_;             // in the order of the sweep
+  std::vector<T> cohesion_;                    // impulse, in the order of the sweep
+  std::vector<std::uint8_t> sleep_;            // sweeps left to sit out
+  std::vector<Eigen::Matrix<T, 3, 3>> block_;  // Delassus blocks, where local problems are not isotropic
+  std::vector<std::uint32_t> order_;           // position in hot_ of the i-th appended contact
+  std::vector<std::uint64_t> colours_at_;      // bits of a node's stages
+  std::vector<Stage> stages_;                  // the sequential rest comes last
+  tbb::combinable<std::size_t> updates_{[] { return std::size_t{0}; }};
 };
 
 extern template class Projection<float>;

@@ -190,6 +190,7 @@ void Admm<T>::project(double delta_before) {
   SweepOptions sweep;
   sweep.sweeps = options_.solver.gauss_seidel_iterations;
   sweep.sleeping_sweeps = options_.solver.sleeping_sweeps;
+  sweep.isotropic = options_.solver.isotropic;
   if (options_.solver.sleeping)
     sweep.sleeping_threshold = options_.solver.sleeping_threshold * delta_before / options_.dt;
   projection_.project(sweep);
@@ -328,6 +329,7 @@ void Admm<T>::finish() {
       if (dynamics_.fixed()[node]) state_.on_nodes[node] += b * state_.impulse[i];
     });
   report_.sequential_contacts = projection_.sequential_count();
+  report_.contact_updates = projection_.update_count();
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ struct AdmmReport {
   std::vector<double> history;  ///< δ∞ of each iteration, m
   bool converged = false;
   std::size_t sequential_contacts = 0;
+  std::size_t contact_updates = 0;                         ///< of single contacts in all sweeps
   double t_linear = 0, t_projection = 0, t_detection = 0;  ///< s
 };
 

@@ -86,6 +86,11 @@ const Section& solver_section() {
                [](S& s) { return &s.sleeping_threshold; })
           .add("sleeping_sweeps", "", within(0, 10000), "Sweeps that a sleeping contact sits out.",
                [](S& s) { return &s.sleeping_sweeps; })
+          .add("isotropic",
+               "Local contact problems in closed form, which W allows for; without, by full 3×3 blocks: the same "
+               "result, "
+               "slower (D20 Table 3).",
+               [](S& s) { return &s.isotropic; })
           .add("stages", "", within(1, 64), "Parallel colours before the sequential rest (D20 6.2.8).",
                [](S& s) { return &s.stages; })
           .add("precision", "Scalar of the contact projection.",

@@ -298,6 +298,7 @@ bool Step::solve_friction(int newton_iteration) {
   report_.residual_p999_m = admm.residual_p999;
   report_.residual_ratio = admm.residual_first > 0 ? admm.residual / admm.residual_first : 0;
   report_.sequential_contacts = static_cast<std::int64_t>(admm.sequential_contacts);
+  report_.contact_updates += static_cast<std::int64_t>(admm.contact_updates);
   report_.admm_history = admm.history;
   report_.t_linear += admm.t_linear;
   report_.t_projection += admm.t_projection;

@@ -67,6 +67,7 @@ void add_part(StepReport& sum, const StepReport& part) {
   sum.deep_contacts += before.deep_contacts;
   sum.guarded_stencils += before.guarded_stencils;
   sum.broad_phases += before.broad_phases;
+  sum.contact_updates += before.contact_updates;
   for (const auto field :
        {&StepReport::residual_m, &StepReport::residual_p999_m, &StepReport::residual_ratio, &StepReport::coulomb_error,
         &StepReport::max_penetration_m, &StepReport::max_stretch, &StepReport::max_speed})

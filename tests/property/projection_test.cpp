@@ -558,5 +558,18 @@ TEST(Cohesion, ClosesAGapNoFurtherThanTouch) {
   }
 }
 
+// With the weights that it has, a block is a multiple of the identity, and both local solvers are the same map.
+TEST(Projection, GeneralLocalProblemsGiveTheIsotropicResult) {
+  for (const double mu : {0.0, 0.3, 1.0}) {
+    const Problem problem = random_problem(21, 60, 40, mu, Ends::with_prescribed);
+    SweepOptions options = sweeps(20);
+    const Solution isotropic = solve(problem, options);
+    options.isotropic = false;
+    const Solution general = solve(problem, options);
+    EXPECT_LT(distance(isotropic.p, general.p), 1e-11) << "mu " << mu;
+    EXPECT_LT(distance(isotropic.r, general.r), 1e-10) << "mu " << mu;
+  }
+}
+
 }  // namespace
 }  // namespace stiction
