@@ -20,7 +20,7 @@ struct FramesOptions {
   int frames = 2;                          ///< timed
   int steps = 0;                           ///< timed, in place of frames
   int threads = 0;                         ///< 0: all
-  double start = 0.65;                     ///< time of the scene that they start at, s
+  double start = 0.625;                    ///< time of the scene that they start at, s
   std::string state_folder = "out/bench";  ///< that keeps the state at that time
   std::string scene = "examples/d20/hairy_ball.toml";
 };

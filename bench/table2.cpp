@@ -57,6 +57,8 @@ nlohmann::json time_frames(Simulation& simulation, const FramesOptions& options,
       {"t_solver_s", timed.t_solver / frames},
       {"pct_linear", 100 * timed.t_linear / timed.t_solver},
       {"pct_projection", 100 * timed.t_projection / timed.t_solver},
+      {"contact_update_ns", 1e9 * timed.t_projection * threads / std::max(1.0, timed.contact_updates)},  // core-ns
+      {"contact_updates", timed.contact_updates},
       {"threads", threads},
       {"core_seconds", core_seconds},
       {"cpu_seconds", timed.cpu / frames},  // the same, but for time that others had the cores

@@ -22,7 +22,7 @@ Snapshot reach(const Scene& scene, double time, const std::filesystem::path& fol
   double unsaved = 0;
   while (simulation.time() < time - 1e-9) {
     const StepReport r = simulation.step();
-    if (r.step % 12 == 0)
+    if (r.step % 4 == 0)
       fmt::print(stderr, "reaching {} s: {:.3f} s, {} contacts, {:.2f} s a step\n", time, r.time, r.contacts, r.t_step);
     unsaved += r.t_step;
     if (unsaved < seconds_between_saves) continue;
@@ -58,6 +58,7 @@ TimedSteps time_steps(Simulation& simulation, int steps) {
     sum.contacts_max = std::max(sum.contacts_max, static_cast<double>(r.contacts));
     sum.iterations_mean += static_cast<double>(r.admm_iterations) / steps;
     sum.iterations_max = std::max(sum.iterations_max, r.admm_iterations);
+    sum.contact_updates += static_cast<double>(r.contact_updates);
     sum.crossings += r.crossings;
     sum.residual.push_back(r.residual_m);
     sum.residual_ratio.push_back(r.residual_ratio);

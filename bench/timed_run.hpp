@@ -20,6 +20,7 @@ struct TimedSteps {
   double wall = 0, cpu = 0;                                                                           ///< s
   double t_dynamics = 0, t_broad = 0, t_collision = 0, t_solver = 0, t_linear = 0, t_projection = 0;  ///< s
   double contacts_mean = 0, contacts_max = 0, iterations_mean = 0;
+  double contact_updates = 0;  ///< of single contacts in all sweeps
   int iterations_max = 0;
   std::int64_t crossings = 0;
   std::vector<double> residual, residual_ratio;  ///< δ∞ (m), and over that of the first iteration, of each step
