@@ -81,6 +81,7 @@ nlohmann::json to_json(const StepReport& r, const Simulation& simulation) {
                       {"deep_contacts", r.deep_contacts},
                       {"guarded_stencils", r.guarded_stencils},
                       {"sequential_contacts", r.sequential_contacts},
+                      {"contact_updates", r.contact_updates},
                       {"broad_phases", r.broad_phases},
                       {"candidates", r.candidates},
                       {"halvings", r.halvings},
@@ -211,11 +212,10 @@ int run(const RunOptions& options) {
       throw IoError(out, "holds an earlier run; continue it with --resume, or choose another folder");
     simulation.restore(load_checkpoint(checkpoint, scene_id));
   }
+  std::signal(SIGINT, on_interrupt);  // from the first checkpoint on, an interrupted run ends with a whole frame
+  std::signal(SIGTERM, on_interrupt);
   Totals totals;
   Outputs outputs = open_outputs(options, simulation, scene_id, frames, totals);
-
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
   try {
     if (!simulate(simulation, frames, outputs, totals, options.quiet)) return kInterrupted;
   } catch (const IoError& e) {  // a full disk: what was written before is good
