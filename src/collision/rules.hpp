@@ -36,11 +36,12 @@ bool tied_to(const Primitive& p, int body, double radii) {
   return p.tied == body && p.tied_distance <= kFolded * radii;
 }
 
-/// Mobility, cohesion by the gap (once a pair), and B11's rebound where the pair meets within the step of dt seconds.
+/// Share of recovery, cohesion by the gap (once a pair), and B11's rebound where the pair meets within the step of dt
+/// seconds.
 inline void finish_contact(Contact& c, const Nodes& nodes, const ContactOptions& options, double dt) {
-  c.mobility = 0;
+  c.recovery = 0;
   c.for_each_node(nodes.skin, [&](int node, double b) {
-    if (!nodes.fixed[node]) c.mobility = std::max(c.mobility, std::abs(b));
+    if (!nodes.fixed[node]) c.recovery = std::max(c.recovery, std::abs(b));
   });
   if (c.key.ordinal() == 0 && options.cohesion > 0 && options.cohesion_distance > 0)
     c.cohesion = options.cohesion * std::clamp(1.0 - c.gap / options.cohesion_distance, 0.0, 1.0);

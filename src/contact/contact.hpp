@@ -43,7 +43,7 @@ struct Contact {
   Vec3 surface_velocity = Vec3::Zero();  ///< of an analytic collider at the point, m/s
   double mu = 0;
   double cohesion = 0;       ///< attraction, N
-  double mobility = 1;       ///< largest weight of a free node
+  double recovery = 1;       ///< share of the bound on recovery: the largest weight of a free node; 0: gave it up
   double rest_distance = 0;  ///< sum of the radii, m
   double rebound = 0;        ///< B11's c: normal velocity that an impact leaves with, m/s
 

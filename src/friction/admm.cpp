@@ -62,6 +62,7 @@ class Admm {
   /// What the step would end with: where it leads is looked for contacts. On the way to it v passes through most of
   /// what p keeps apart.
   std::span<const Vec3> final_velocity() const { return ends_with_p() ? p_ : v_; }
+  void give_up_recovery();
   void repair(const DetectContacts& detect);
   template <class F>
   double delta_of(F&& f) const;
@@ -253,6 +254,7 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
     const bool found = looks && append_detected(detect, final_velocity());
     report_.converged = small && looks && !found;
     if (report_.converged || last) break;
+    if (!small && options_.recovery_patience > 0 && l % options_.recovery_patience == 0) give_up_recovery();
     if (options_.solver.accelerated) {
       accelerate();
     } else {  // the next update writes all of p and λ
@@ -299,6 +301,24 @@ double Admm<T>::delta_percentile(double share) const {
   return *nth;
 }
 
+// A fold that is to leave two others at once, fast, finds no velocity that obeys them all. Moving along with them obeys
+// all contacts that do not ask to undo overlap, so those of nodes that found nothing else stop asking for this step.
+template <class T>
+void Admm<T>::give_up_recovery() {
+  const auto misses = [&](int j) {
+    return options_.dt * ((v_[j] - v_previous_[j]).norm() + (v_[j] - p_[j]).norm()) >= options_.solver.tolerance;
+  };
+  for_each_index(state_.contacts.size(), [&](std::size_t i) {
+    Contact& c = state_.contacts[i];
+    if (c.gap >= 0 || c.recovery == 0) return;
+    bool any = false;
+    c.for_each_node(skin(), [&](int j, double) { any = any || misses(j); });
+    if (!any) return;
+    c.recovery = 0;
+    projection_.set_offset(i, normal_offset(c, options_.contact, options_.dt));
+  });
+}
+
 // Rounds of detection on the feasible velocity and projection with what it found: the last word on crossings.
 template <class T>
 void Admm<T>::repair(const DetectContacts& detect) {
@@ -335,7 +355,7 @@ void Admm<T>::finish() {
 }  // namespace
 
 double normal_offset(const Contact& contact, const ContactOptions& options, double dt) {
-  const double closing = std::max(contact.gap / dt, -options.max_recovery_speed * contact.mobility);
+  const double closing = std::max(contact.gap / dt, -options.max_recovery_speed * contact.recovery);
   return closing - contact.rebound - slack_compliance(options, dt) * contact.cohesion * dt;
 }
 

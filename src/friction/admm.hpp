@@ -50,6 +50,8 @@ struct AdmmOptions {
   SolverOptions solver;
   ContactOptions contact;
   double dt = 0;  ///< s
+  /// After every so many iterations, contacts of nodes that miss the tolerance stop undoing their overlap; 0: never.
+  int recovery_patience = 100;
 };
 
 struct AdmmReport {
@@ -94,7 +96,8 @@ AdmmReport solve_admm(LinearDynamics& dynamics, const AdmmOptions& options, cons
                       AdmmState& state);
 
 /// The offset k_N of a contact's relative velocity: what closes the gap in one step, with the recovery bounded at the
-/// contact's most mobile node, and what the slack gives way under cohesion (the slack feels r − ξ n).
+/// contact's most mobile node (none where it was given up), and what the slack gives way under cohesion (the slack
+/// feels r − ξ n).
 double normal_offset(const Contact& contact, const ContactOptions& options, double dt);
 
 /// Velocity that a unit impulse makes the contact's slack give way by, 1/kg (D20 6.3.2).
