@@ -11,6 +11,8 @@ namespace stiction {
 
 namespace {
 
+constexpr int kLateSweeps = 10;
+
 template <class T>
 class Admm {
  public:
@@ -190,6 +192,8 @@ void Admm<T>::project(double delta_before) {
   for_active([&](int j) { projection_.set_p(j, relaxed(j) - lambda_hat_[j]); });
   SweepOptions sweep;
   sweep.sweeps = options_.solver.gauss_seidel_iterations;
+  // Where few contacts are still awake, inexact projections can lead round in a circle.
+  if (options_.patience > 0 && report_.iterations >= options_.patience) sweep.sweeps *= kLateSweeps;
   sweep.sleeping_sweeps = options_.solver.sleeping_sweeps;
   sweep.isotropic = options_.solver.isotropic;
   if (options_.solver.sleeping)
@@ -254,7 +258,7 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
     const bool found = looks && append_detected(detect, final_velocity());
     report_.converged = small && looks && !found;
     if (report_.converged || last) break;
-    if (!small && options_.recovery_patience > 0 && l % options_.recovery_patience == 0) give_up_recovery();
+    if (!small && options_.patience > 0 && l % options_.patience == 0) give_up_recovery();
     if (options_.solver.accelerated) {
       accelerate();
     } else {  // the next update writes all of p and λ

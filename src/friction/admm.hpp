@@ -50,8 +50,9 @@ struct AdmmOptions {
   SolverOptions solver;
   ContactOptions contact;
   double dt = 0;  ///< s
-  /// After every so many iterations, contacts of nodes that miss the tolerance stop undoing their overlap; 0: never.
-  int recovery_patience = 100;
+  /// After so many iterations projections sweep ten times as often, and after each so many contacts of nodes that miss
+  /// the tolerance stop undoing their overlap; 0: never.
+  int patience = 100;
 };
 
 struct AdmmReport {

@@ -115,7 +115,7 @@ ProblemSolution solve_admm(const FrictionProblem& problem, const SolverOptions& 
   admm.solver = options;
   admm.solver.repair_passes = 0;
   admm.contact.max_recovery_speed = std::numeric_limits<double>::infinity();
-  admm.recovery_patience = 0;
+  admm.patience = 0;
   admm.contact.compliance = problem.compliance.empty() ? 0.0 : problem.compliance.front() * dt * dt;
   admm.dt = dt;
   AdmmState state;
