@@ -11,7 +11,7 @@ namespace stiction {
 
 namespace {
 
-constexpr int kLateSweeps = 10;
+constexpr int kSweepsIfStuck = 10;
 
 template <class T>
 class Admm {
@@ -64,6 +64,7 @@ class Admm {
   /// What the step would end with: where it leads is looked for contacts. On the way to it v passes through most of
   /// what p keeps apart.
   std::span<const Vec3> final_velocity() const { return ends_with_p() ? p_ : v_; }
+  bool gains() const;
   void give_up_recovery();
   void repair(const DetectContacts& detect);
   template <class F>
@@ -85,7 +86,7 @@ class Admm {
   std::vector<std::uint8_t>& is_active_;
   std::vector<Vec3>&v_, &v_previous_, &p_, &p_hat_, &lambda_, &lambda_hat_, &weighted_, &p_previous_, &lambda_previous_;
   double theta_ = 1, change2_previous_ = 0;
-  bool started_ = false, repairing_ = false;
+  bool started_ = false, repairing_ = false, stuck_ = false;
 };
 
 template <class T>
@@ -192,8 +193,7 @@ void Admm<T>::project(double delta_before) {
   for_active([&](int j) { projection_.set_p(j, relaxed(j) - lambda_hat_[j]); });
   SweepOptions sweep;
   sweep.sweeps = options_.solver.gauss_seidel_iterations;
-  // Where few contacts are still awake, inexact projections can lead round in a circle.
-  if (options_.patience > 0 && report_.iterations >= options_.patience) sweep.sweeps *= kLateSweeps;
+  if (stuck_) sweep.sweeps *= kSweepsIfStuck;  // inexact projections can lead round in a circle
   sweep.sleeping_sweeps = options_.solver.sleeping_sweeps;
   sweep.isotropic = options_.solver.isotropic;
   if (options_.solver.sleeping)
@@ -258,7 +258,11 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
     const bool found = looks && append_detected(detect, final_velocity());
     report_.converged = small && looks && !found;
     if (report_.converged || last) break;
-    if (!small && options_.patience > 0 && l % options_.patience == 0) give_up_recovery();
+    if (l == options_.patience && !gains()) {
+      stuck_ = true;
+      give_up_recovery();
+    }
+    if (l == options_.patience + options_.patience / 2) stuck_ = false;  // more of the same would not help
     if (options_.solver.accelerated) {
       accelerate();
     } else {  // the next update writes all of p and λ
@@ -303,6 +307,13 @@ double Admm<T>::delta_percentile(double share) const {
   const auto nth = delta.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(delta.size() - 1));
   std::nth_element(delta.begin(), nth, delta.end());
   return *nth;
+}
+
+// Whether δ∞ has halved from one half of the last iterations to the other.
+template <class T>
+bool Admm<T>::gains() const {
+  const auto last = report_.history.end(), middle = last - options_.patience / 2, first = last - options_.patience;
+  return *std::min_element(middle, last) < 0.5 * *std::min_element(first, middle);
 }
 
 // A fold that is to leave two others at once, fast, finds no velocity that obeys them all. Moving along with them obeys

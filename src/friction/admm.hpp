@@ -50,8 +50,8 @@ struct AdmmOptions {
   SolverOptions solver;
   ContactOptions contact;
   double dt = 0;  ///< s
-  /// After so many iterations projections sweep ten times as often, and after each so many contacts of nodes that miss
-  /// the tolerance stop undoing their overlap; 0: never.
+  /// If after so many iterations the last half of them gained nothing, contacts of nodes that miss the tolerance stop
+  /// undoing their overlap, and half as many iterations more sweep ten times as often; 0: never.
   int patience = 100;
 };
 
