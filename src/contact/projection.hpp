@@ -48,11 +48,8 @@ class Projection {
   }
   Vec3 p(int node) const { return {nodes_[node].p[0], nodes_[node].p[1], nodes_[node].p[2]}; }
 
-  /// Changes k_N (m/s) of the i-th appended contact and wakes it.
-  void set_offset(std::size_t i, double k_N) {
-    hot_[order_[i]].k_N = static_cast<T>(k_N);
-    sleep_[order_[i]] = 0;
-  }
+  /// Changes k_N (m/s) of the i-th appended contact.
+  void set_offset(std::size_t i, double k_N) { hot_[order_[i]].k_N = static_cast<T>(k_N); }
 
   /// Adds the forces found so far (warm start) and sweeps. p must hold p_0.
   void project(const SweepOptions& options);

@@ -69,6 +69,8 @@ class Admm {
   void repair(const DetectContacts& detect);
   template <class F>
   double delta_of(F&& f) const;
+  /// δ∞ of one node, m.
+  double delta_at(int j) const { return options_.dt * ((v_[j] - v_previous_[j]).norm() + (v_[j] - p_[j]).norm()); }
   double delta_percentile(double share) const;
   void finish();
 
@@ -300,10 +302,7 @@ template <class T>
 double Admm<T>::delta_percentile(double share) const {
   if (active_.empty()) return 0;
   std::vector<double> delta(active_.size());
-  for_each_index(delta.size(), [&](std::size_t i) {
-    const int j = active_[i];
-    delta[i] = options_.dt * ((v_[j] - v_previous_[j]).norm() + (v_[j] - p_[j]).norm());
-  });
+  for_each_index(delta.size(), [&](std::size_t i) { delta[i] = delta_at(active_[i]); });
   const auto nth = delta.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(delta.size() - 1));
   std::nth_element(delta.begin(), nth, delta.end());
   return *nth;
@@ -320,14 +319,11 @@ bool Admm<T>::gains() const {
 // all contacts that do not ask to undo overlap, so those of nodes that found nothing else stop asking for this step.
 template <class T>
 void Admm<T>::give_up_recovery() {
-  const auto misses = [&](int j) {
-    return options_.dt * ((v_[j] - v_previous_[j]).norm() + (v_[j] - p_[j]).norm()) >= options_.solver.tolerance;
-  };
   for_each_index(state_.contacts.size(), [&](std::size_t i) {
     Contact& c = state_.contacts[i];
     if (c.gap >= 0 || c.recovery == 0) return;
     bool any = false;
-    c.for_each_node(skin(), [&](int j, double) { any = any || misses(j); });
+    c.for_each_node(skin(), [&](int j, double) { any = any || delta_at(j) >= options_.solver.tolerance; });
     if (!any) return;
     c.recovery = 0;
     projection_.set_offset(i, normal_offset(c, options_.contact, options_.dt));
