@@ -184,34 +184,19 @@ void Candidates::search() {
 template <class Primitive>
 void Candidates::refit_changed(std::span<const Primitive> primitives, Boxes& boxes) const {
   Changed& changed = boxes.changed;
-  const auto has_changed = [&](std::size_t i) {
+  changed.mark.resize(primitives.size());
+  changed.found.collect(primitives.size(), [&](std::size_t i, std::vector<int>& found) {
     const auto vertices = vertices_of(primitives[i]);
-    return std::any_of(vertices.begin(), vertices.end(), [&](int j) { return vertex_left_[j] != 0; });
-  };
-  changed.chunk_rank.assign(chunk_count(primitives.size()) + 1, 0);
-  for_each_chunk(primitives.size(), [&](std::size_t chunk, std::size_t begin, std::size_t end) {
-    std::size_t count = 0;
-    for (std::size_t i = begin; i < end; ++i) count += has_changed(i);
-    changed.chunk_rank[chunk + 1] = count;
+    changed.mark[i] = std::any_of(vertices.begin(), vertices.end(), [&](int j) { return vertex_left_[j] != 0; });
+    if (changed.mark[i]) found.push_back(static_cast<int>(i));
   });
-  for (std::size_t chunk = 1; chunk < changed.chunk_rank.size(); ++chunk)
-    changed.chunk_rank[chunk] += changed.chunk_rank[chunk - 1];
-  changed.count = changed.chunk_rank.back();
-  grow_to(changed.index, changed.count);
-  grow_to(changed.box, changed.count);
-  changed.rank.resize(primitives.size());
-  for_each_chunk(primitives.size(), [&](std::size_t chunk, std::size_t begin, std::size_t end) {
-    std::size_t rank = changed.chunk_rank[chunk];
-    for (std::size_t i = begin; i < end; ++i) {
-      changed.rank[i] = -1;
-      if (!has_changed(i)) continue;
-      changed.rank[i] = static_cast<int>(rank);
-      changed.index[rank] = static_cast<int>(i);
-      boxes.box[i] = changed.box[rank] = box_of(primitives[i]);
-      ++rank;
-    }
+  changed.found.move_into(changed.index);
+  changed.box.resize(changed.index.size());
+  for_each_index(changed.index.size(), [&](std::size_t k) {
+    const int i = changed.index[k];
+    boxes.box[i] = changed.box[k] = box_of(primitives[i]);
   });
-  if (changed.count > 0) boxes.tree.refit(boxes.box);
+  if (!changed.index.empty()) boxes.tree.refit(boxes.box, changed.mark);
 }
 
 // Pairs that may meet and are not listed yet.
@@ -232,12 +217,12 @@ void Candidates::extend() {
   const Changed &triangles = triangle_boxes_.changed, &points = point_boxes_.changed;
   const auto is_new = [&](int p, int t) { return !point_pairs_.listed.contains({p, t}) && point_may_touch(p, t); };
   triangle_boxes_.tree.pairs_with(
-      points.boxes(), [&](int k, int t) { return is_new(points.index[k], t); }, found_);
+      points.box, [&](int k, int t) { return is_new(points.index[k], t); }, found_);
   add_found(point_pairs_, [&](const std::pair<int, int>& f) -> std::pair<int, int> {
     return {points.index[f.first], f.second};
   });
   point_boxes_.tree.pairs_with(
-      triangles.boxes(), [&](int k, int p) { return points.rank[p] < 0 && is_new(p, triangles.index[k]); }, found_);
+      triangles.box, [&](int k, int p) { return !points.mark[p] && is_new(p, triangles.index[k]); }, found_);
   add_found(point_pairs_, [&](const std::pair<int, int>& f) -> std::pair<int, int> {
     return {f.second, triangles.index[f.first]};
   });
@@ -278,21 +263,22 @@ void Candidates::complete(CandidatePairs& pairs, std::size_t from) {
 
 void Candidates::find_motion(std::span<const Vec3> v) {
   const double dt = vertices_.dt;
-  const auto move = [&](int vertex) -> Eigen::Vector3f { return (dt * v[vertex]).cast<float>(); };
+  moved_.resize(v.size());
+  for_each_index(v.size(), [&](std::size_t j) { moved_[j] = (dt * v[j]).cast<float>(); });
   edge_motion_.resize(edge_blocks_.size());
   for_each_index(edge_motion_.size(), [&](std::size_t place) {
-    const SurfaceEdge& e = surface_.edges[edge_blocks_.edge_at(static_cast<int>(place))];
-    edge_motion_[place] = {move(e.a), move(e.b)};
+    const auto [a, b] = edge_blocks_.ends_at(static_cast<int>(place));
+    edge_motion_[place] = {moved_[a], moved_[b]};
   });
   rounding_ = static_cast<float>(1e-6 * dt *
                                  std::sqrt(max_in_chunks(v.size(), [&](std::size_t j) { return v[j].squaredNorm(); })));
   if (point_pairs_.size() == 0) return;
   point_motion_.resize(surface_.points.size());
-  for_each_index(point_motion_.size(), [&](std::size_t i) { point_motion_[i] = {move(surface_.points[i].node)}; });
+  for_each_index(point_motion_.size(), [&](std::size_t i) { point_motion_[i] = {moved_[surface_.points[i].node]}; });
   triangle_motion_.resize(surface_.triangles.size());
   for_each_index(triangle_motion_.size(), [&](std::size_t i) {
     const SurfaceTriangle& t = surface_.triangles[i];
-    triangle_motion_[i] = {move(t.a), move(t.b), move(t.c)};
+    triangle_motion_[i] = {moved_[t.a], moved_[t.b], moved_[t.c]};
   });
 }
 

@@ -91,13 +91,10 @@ class Candidates {
 
   /// Primitives with a vertex whose range has changed, and their boxes.
   struct Changed {
-    std::size_t count = 0;
-    std::vector<int> index;  // `count` of them
+    std::vector<std::uint8_t> mark;  // of each primitive
+    std::vector<int> index;
     std::vector<MovingBox> box;
-    std::vector<int> rank;                // of each primitive in index, or -1
-    std::vector<std::size_t> chunk_rank;  // of each chunk's first
-
-    std::span<const MovingBox> boxes() const { return std::span(box).first(count); }
+    ChunkLists<int> found;
   };
 
   /// The boxes of one kind of primitive and the tree over them.
@@ -141,6 +138,7 @@ class Candidates {
   Boxes point_boxes_, triangle_boxes_;
   CandidatePairs edge_pairs_, point_pairs_;
   std::vector<std::pair<int, int>> found_;
+  std::vector<Eigen::Vector3f> moved_;  // displacements of the vertices, m
   std::vector<Motion<2>> edge_motion_;  // by place
   std::vector<Motion<1>> point_motion_;
   std::vector<Motion<3>> triangle_motion_;

@@ -103,12 +103,12 @@ unsigned EdgeBlocks::used_lanes(int block) const {
 }
 
 void EdgeBlocks::set_moves(int place, std::span<const Expected> expected) {
-  const SurfaceEdge& e = edges_[order_[place]];
+  const Expected &a = expected[ends_[place][0]], &b = expected[ends_[place][1]];
   const int lane = place % kWidth;
   Moves& moves = now_[place / kWidth];
-  set_lane(moves.end[0], lane, expected[e.a].displacement);
-  set_lane(moves.end[1], lane, expected[e.b].displacement);
-  moves.slack.set(lane, static_cast<float>(std::max(expected[e.a].slack, expected[e.b].slack)));
+  set_lane(moves.end[0], lane, a.displacement);
+  set_lane(moves.end[1], lane, b.displacement);
+  moves.slack.set(lane, static_cast<float>(std::max(a.slack, b.slack)));
 }
 
 void EdgeBlocks::begin_step(std::span<const Vec3> x, std::span<const Expected> expected, double largest) {
@@ -116,6 +116,7 @@ void EdgeBlocks::begin_step(std::span<const Vec3> x, std::span<const Expected> e
   const auto middle_of = [&](const SurfaceEdge& e) -> Vec3 { return 0.5 * (x[e.a] + x[e.b]); };
   morton_sort_(
       edges_.size(), [&](std::size_t i) { return middle_of(edges_[i]); }, order_);
+  ends_.resize(size());
   const std::size_t blocks = (size() + kWidth - 1) / kWidth;
   shape_.resize(blocks);
   now_.resize(blocks);
@@ -123,6 +124,7 @@ void EdgeBlocks::begin_step(std::span<const Vec3> x, std::span<const Expected> e
   changed_.resize(blocks);
   for_each_index(size(), [&](std::size_t place) {
     const SurfaceEdge& e = edges_[order_[place]];
+    ends_[place] = {e.a, e.b};
     const int lane = static_cast<int>(place % kWidth);
     Shape& shape = shape_[place / kWidth];
     const Vec3 half = 0.5 * (x[e.b] - x[e.a]);
@@ -146,14 +148,13 @@ void EdgeBlocks::follow(std::span<const Expected> expected, std::span<const std:
     changed_[b] = 0;
     for (unsigned lanes = used_lanes(b); lanes != 0; lanes &= lanes - 1) {
       const int lane = std::countr_zero(lanes), place = b * kWidth + lane;
-      const SurfaceEdge& e = edges_[order_[place]];
-      if (vertex_changed[e.a] == 0 && vertex_changed[e.b] == 0) continue;
+      if (vertex_changed[ends_[place][0]] == 0 && vertex_changed[ends_[place][1]] == 0) continue;
       changed_[b] |= static_cast<std::uint8_t>(1u << lane);
       set_moves(place, expected);
     }
     if (changed_[b] != 0) box_[b] = box_of(b, used_lanes(b));
   });
-  tree_.refit(box_);
+  tree_.refit(box_, changed_);
 }
 
 // A little more than may_meet() allows for: what it lets pass must have been visited.
@@ -175,12 +176,6 @@ MovingBox EdgeBlocks::box_of(int block, unsigned lanes) const {
   }
   start.inflate(rounding_);
   return {start, sweep};
-}
-
-void EdgeBlocks::join(ChunkLists<std::pair<int, int>>& lists, std::vector<std::pair<int, int>>& out) {
-  out.resize(lists.count());
-  lists.for_each([&](std::size_t place, const std::pair<int, int>& pair) { out[place] = pair; });
-  lists.clear();
 }
 
 }  // namespace stiction

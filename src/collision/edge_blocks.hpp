@@ -46,6 +46,8 @@ class EdgeBlocks {
 
   std::size_t size() const { return order_.size(); }
   int edge_at(int place) const { return order_[place]; }
+  /// The vertices of that edge.
+  const std::array<int, 2>& ends_at(int place) const { return ends_[place]; }
 
   /// All pairs of places that may come into contact by the displacements that begin_step() was given, if
   /// filter(place, place) holds. The lower place comes first.
@@ -91,16 +93,16 @@ class EdgeBlocks {
   void set_moves(int place, std::span<const Expected> expected);
   /// Of the lanes in the mask.
   MovingBox box_of(int block, unsigned lanes) const;
-  static void join(ChunkLists<std::pair<int, int>>& lists, std::vector<std::pair<int, int>>& out);
 
   const std::vector<SurfaceEdge>& edges_;
   ContactOptions options_;
-  double rounding_ = 0;                // m
-  std::vector<int> order_;             // edges along the curve
-  std::vector<Shape> shape_;           // of each block
-  std::vector<Moves> first_, now_;     // as expected by begin_step(), and by follow()
-  std::vector<std::uint8_t> changed_;  // lanes of each block
-  std::vector<MovingBox> box_;         // of each block
+  double rounding_ = 0;                   // m
+  std::vector<int> order_;                // edges along the curve
+  std::vector<std::array<int, 2>> ends_;  // of each place
+  std::vector<Shape> shape_;              // of each block
+  std::vector<Moves> first_, now_;        // as expected by begin_step(), and by follow()
+  std::vector<std::uint8_t> changed_;     // lanes of each block
+  std::vector<MovingBox> box_;            // of each block
   Bvh tree_;
   MortonSort morton_sort_;
   ChunkLists<std::pair<int, int>> found_;
@@ -126,7 +128,7 @@ void EdgeBlocks::find_pairs(Filter&& filter, std::vector<std::pair<int, int>>& o
     });
   };
   found_.collect(shape_.size(), search, kBlocksPerChunk);
-  join(found_, out);
+  found_.move_into(out);
 }
 
 template <class Filter>
@@ -153,7 +155,7 @@ void EdgeBlocks::find_new_pairs(Filter&& filter, std::vector<std::pair<int, int>
     });
   };
   found_.collect(shape_.size(), search, kBlocksPerChunk);
-  join(found_, out);
+  found_.move_into(out);
 }
 
 }  // namespace stiction

@@ -73,17 +73,26 @@ void Bvh::build_levels(std::span<const MovingBox> boxes) {
   refit(boxes);
 }
 
-void Bvh::refit(std::span<const MovingBox> boxes) {
+void Bvh::refit(std::span<const MovingBox> boxes, std::span<const std::uint8_t> changed) {
+  refitted_.resize(nodes_.size());
   int children = size();
   for (std::size_t level = 0; level < level_begin_.size(); ++level) {
     const int count = (children - 1) / kWidth + 1;
+    const int below = level == 0 ? 0 : level_begin_[level - 1];
+    const auto child_changed = [&](int child) {
+      return level == 0 ? changed.empty() || changed[order_[child]] != 0 : refitted_[below + child] != 0;
+    };
     tbb::parallel_for(tbb::blocked_range<int>(0, count, kNodeGrain), [&](const tbb::blocked_range<int>& range) {
       for (int m = range.begin(); m < range.end(); ++m) {
-        Node& node = nodes_[level_begin_[level] + m];
         const int used = std::min(kWidth, children - m * kWidth);
+        bool any = false;
+        for (int k = 0; k < used; ++k) any = any || child_changed(m * kWidth + k);
+        refitted_[level_begin_[level] + m] = any;
+        if (!any) continue;
+        Node& node = nodes_[level_begin_[level] + m];
         for (int k = 0; k < used; ++k) {
           const int child = m * kWidth + k;
-          const MovingBox box = level == 0 ? boxes[order_[child]] : merged(nodes_[level_begin_[level - 1] + child]);
+          const MovingBox box = level == 0 ? boxes[order_[child]] : merged(nodes_[below + child]);
           for (int row = 0; row < 6; ++row) {
             node.start[row][k] = box.start[row];
             node.sweep[row][k] = box.sweep[row];

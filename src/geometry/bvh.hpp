@@ -39,8 +39,9 @@ class Bvh {
   /// Builds the tree of primitives whose neighbours in space follow one another, and keeps their order.
   void build_in_order(std::span<const MovingBox> boxes);
 
-  /// Fits the tree to moved boxes (as many as were built), keeping the order of the primitives.
-  void refit(std::span<const MovingBox> boxes);
+  /// Fits the tree to moved boxes (as many as were built), keeping the order of the primitives. Only those whose
+  /// `changed` is set have moved; empty: all of them.
+  void refit(std::span<const MovingBox> boxes, std::span<const std::uint8_t> changed = {});
 
   int size() const { return static_cast<int>(order_.size()); }
 
@@ -88,9 +89,10 @@ class Bvh {
   template <class F>
   void query_block(std::span<const MovingBox> queries, std::span<const int> block, F&& found) const;
 
-  std::vector<int> order_;        // primitives along the curve
-  std::vector<Node> nodes_;       // level after level, leaves first
-  std::vector<int> level_begin_;  // first node of each level
+  std::vector<int> order_;              // primitives along the curve
+  std::vector<Node> nodes_;             // level after level, leaves first
+  std::vector<int> level_begin_;        // first node of each level
+  std::vector<std::uint8_t> refitted_;  // nodes that the last refit() changed
 
   // Scratch of the sort and the pair search, kept between calls.
   MortonSort morton_sort_;

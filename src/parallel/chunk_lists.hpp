@@ -45,6 +45,13 @@ class ChunkLists {
     });
   }
 
+  /// Puts all elements, list after list, into `out` and forgets them.
+  void move_into(std::vector<T>& out) {
+    out.resize(count());
+    for_each([&](std::size_t place, const T& element) { out[place] = element; });
+    clear();
+  }
+
   /// Forgets the elements and keeps the memory.
   void clear() { used_ = 0; }
 

@@ -263,6 +263,25 @@ TEST(Bvh, RefitFollowsMovedBoxes) {
   EXPECT_EQ(pairs, brute_force_with(moved, moved, kAll));
 }
 
+TEST(Bvh, RefitOfChangedBoxesAloneIsThatOfAll) {
+  Rng rng(12);
+  Boxes boxes = in_motion(random_boxes(3000, rng, 1.0, 0.1), rng, 0.1);
+  Bvh bvh;
+  bvh.build(boxes);
+  const Boxes elsewhere = in_motion(random_boxes(3000, rng, 2.0, 0.2), rng, 0.1);
+  for (const std::size_t step : {1000, 7, 1}) {  // three boxes move, many, and all
+    std::vector<std::uint8_t> changed(boxes.size(), 0);
+    for (std::size_t i = step / 2; i < boxes.size(); i += step) {
+      boxes[i] = elsewhere[(i + step) % boxes.size()];
+      changed[i] = 1;
+    }
+    bvh.refit(boxes, changed);
+    Pairs pairs;
+    bvh.pairs_with(boxes, kAll, pairs);
+    EXPECT_EQ(pairs, brute_force_with(boxes, boxes, kAll)) << "every " << step;
+  }
+}
+
 TEST(Bvh, SameForAnyNumberOfThreads) {
   Rng rng(9);
   const Boxes boxes = at_rest(hair_boxes(2000, 20, rng)), queries = at_rest(hair_boxes(500, 20, rng));
