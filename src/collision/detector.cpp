@@ -37,7 +37,9 @@ Detector::Detector(Surface surface, std::span<const Collider> colliders, int fir
       options_(options),
       largest_radii_(2 * largest_radius(surface_)),
       candidates_(surface_, vertices_, options),
-      collider_contacts_(surface_, vertices_, colliders, first_collider_body, friction_, options) {}
+      collider_contacts_(surface_, vertices_, colliders, first_collider_body, friction_, options) {
+  first_met_.resize(surface_.edges.size());
+}
 
 double Detector::reach(double radii) const { return contact_reach(options_, radii); }
 
@@ -143,7 +145,7 @@ struct Detector::Tested {
 
 template <class Impact, class Geometry, class Owns>
 void Detector::test(const Tested& tested, std::span<const Vec3> v, Impact&& impact, Geometry&& geometry, Owns&& owns,
-                    std::vector<Contact>& found) const {
+                    std::vector<Met>& found) const {
   const auto x_t0 = start_of(tested.vertex), x_t1 = end_of(tested.vertex, v);
   const auto near = [&] { return caught_again(tested.radii, geometry(x_t0).distance); };
   auto when = impact(x_t0, x_t1, tested.known > 0 ? kCaughtAgain * tested.radii : tested.radii);
@@ -158,9 +160,44 @@ void Detector::test(const Tested& tested, std::span<const Vec3> v, Impact&& impa
     g = geometry(mix(x_t0, x_t1, *when));
   }
   if (!movable(tested.vertex, g.b)) return;
-  found.push_back(pair_contact(ContactKey::make(tested.kind, tested.pair.first, tested.pair.second, tested.known),
-                               tested.vertex, g.b, g.n, tested.radii, tested.mu));
-  ++tested.known;
+  found.push_back({pair_contact(ContactKey::make(tested.kind, tested.pair.first, tested.pair.second, tested.known),
+                                tested.vertex, g.b, g.n, tested.radii, tested.mu),
+                   *when, &tested.known});
+}
+
+// What stops an edge hides from it what lies behind: a pair that is not among the first met of either edge waits for a
+// later pass to find it again. Pairs in contact already do not wait.
+void Detector::take_first_met() {
+  const std::size_t count = met_.count();
+  grow_to(met_at_, count);
+  const auto waits_its_turn = [&](const Contact& c) {
+    return c.key.kind() == ContactKey::edge_edge && c.key.ordinal() == 0 && surface_.edges[c.key.a()].strand >= 0 &&
+           surface_.edges[c.key.b()].strand >= 0;
+  };
+  const auto for_each_in_turn = [&](auto&& f) {
+    met_.for_each([&](std::size_t, const Met& m) {
+      if (waits_its_turn(m.contact))
+        f(static_cast<int>(m.contact.key.a()), static_cast<int>(m.contact.key.b()), m.when);
+    });
+  };
+  met_.for_each([&](std::size_t place, const Met& m) { met_at_[place] = &m; });
+  for_each_in_turn([&](int e, int f, double) {
+    first_met_.clear(e);
+    first_met_.clear(f);
+  });
+  for_each_in_turn([&](int e, int f, double when) {
+    first_met_.add(e, f, when);
+    first_met_.add(f, e, when);
+  });
+  collector_.collect(count, [&](std::size_t i, std::vector<Contact>& found) {
+    const Met& m = *met_at_[i];
+    const auto e = static_cast<int>(m.contact.key.a()), f = static_cast<int>(m.contact.key.b());
+    if (waits_its_turn(m.contact) && !first_met_.among_first(e, f, m.when) && !first_met_.among_first(f, e, m.when))
+      return;
+    found.push_back(m.contact);
+    ++*m.known;
+  });
+  met_.clear();
 }
 
 std::vector<Contact> Detector::continuous(std::span<const Vec3> v_nodes) {
@@ -171,7 +208,7 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v_nodes) {
   const auto stays_clear = [](std::uint8_t known, double radii, double apart) {
     return known == kMaxContacts || apart > (known > 0 ? kCaughtAgain * radii : radii);
   };
-  collector_.collect(edges.size(), [&](std::size_t i, std::vector<Contact>& found) {
+  met_.collect(edges.size(), [&](std::size_t i, std::vector<Met>& found) {
     const double apart = candidates_.edges_stay_apart(i);
     if (apart > largest_radii_) return;  // most of them, before their edges are read
     const auto pair = candidates_.edge_pair(i);
@@ -183,7 +220,7 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v_nodes) {
         v, edge_edge_impact, edge_geometry,
         [&](const PairGeometry& g, const VerticesAt& where) { return edges_own(e, f, g.n, where); }, found);
   });
-  collector_.collect(points.size(), [&](std::size_t i, std::vector<Contact>& found) {
+  met_.collect(points.size(), [&](std::size_t i, std::vector<Met>& found) {
     const double apart = candidates_.point_stays_apart(i);
     if (apart > largest_radii_) return;
     const auto& pair = points.pair[i];
@@ -196,6 +233,7 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v_nodes) {
         v, point_triangle_impact, point_geometry,
         [&](const PairGeometry& g, const VerticesAt& where) { return triangle_owns(t, g.b, g.n, where); }, found);
   });
+  take_first_met();
   collider_contacts_.continuous(v, collector_);
   return collector_.sorted();
 }

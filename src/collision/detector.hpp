@@ -20,6 +20,7 @@
 #include "collision/candidates.hpp"
 #include "collision/collider_contacts.hpp"
 #include "collision/contact_collector.hpp"
+#include "collision/first_met.hpp"
 #include "collision/step_vertices.hpp"
 #include "collision/surface.hpp"
 #include "contact/contact.hpp"
@@ -59,9 +60,16 @@ class Detector {
  private:
   /// What continuous detection needs to know of a candidate.
   struct Tested;
+  /// A contact that a candidate comes to, when in the step (a share of it), and what the candidate has of them.
+  struct Met {
+    Contact contact;
+    double when;
+    std::uint8_t* known;
+  };
   template <class Impact, class Geometry, class Owns>
   void test(const Tested& pair, std::span<const Vec3> v, Impact&& impact, Geometry&& geometry, Owns&& owns,
-            std::vector<Contact>& found) const;
+            std::vector<Met>& found) const;
+  void take_first_met();
   double reach(double radii) const;
   std::array<Vec3, 4> start_of(const std::array<int, 4>& vertex) const;
   std::array<Vec3, 4> end_of(const std::array<int, 4>& vertex, std::span<const Vec3> v) const;
@@ -77,6 +85,9 @@ class Detector {
   Candidates candidates_;
   ColliderContacts collider_contacts_;
   ContactCollector collector_;
+  ChunkLists<Met> met_;
+  std::vector<const Met*> met_at_;
+  FirstMet first_met_;
   std::size_t deep_contacts_ = 0;
 };
 
