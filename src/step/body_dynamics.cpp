@@ -107,7 +107,7 @@ void BodyDynamics::solve(std::span<const Vec3> impulse, std::span<Vec3> v, doubl
 void BodyDynamics::solve_marked(std::span<const Vec3> impulse, std::span<Vec3> v,
                                 std::span<const std::uint8_t> components, double tolerance) {
   if (!has_ties()) return solve_bodies(impulse, v, components);
-  const Ties& ties = world_.ties;
+  Ties& ties = world_.ties;
   const std::size_t n = world_.nodes.x.size();
   if (y_.empty()) y_.assign(n, Vec3::Zero());
   rhs_.resize(n);
@@ -150,7 +150,7 @@ void BodyDynamics::solve_marked(std::span<const Vec3> impulse, std::span<Vec3> v
   double rz = dot(r_, z_);
   for (int k = 0; k < kMaxLinearIterations; ++k) {
     ++linear_iterations_;
-    q_ = pd_;
+    copy_in_chunks(pd_, q_);
     multiply_between(d_, q_);
     const double alpha = rz / dot(d_, q_);
     for_each_index(n, [&](std::size_t j) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "parallel/loops.hpp"
+
 namespace stiction {
 
 void Ties::add(const Point& a, const Point& b, double stiffness, double damping) {
@@ -75,15 +77,34 @@ void Ties::begin_step(const StepContext& context, const Nodes& nodes) {
   }
 }
 
+void Ties::find_owners(std::span<Body* const> bodies) {
+  for (const int node : node_) {
+    const auto owner = std::find_if(bodies.begin(), bodies.end(), [&](const Body* b) {
+      return node >= b->first_node && node < b->first_node + b->node_count;
+    });
+    body_.push_back(static_cast<int>(owner - bodies.begin()));
+  }
+}
+
+void Ties::list_parts() {
+  node_part_.resize(node_.size());
+  std::iota(node_part_.begin(), node_part_.end(), 0);
+  std::stable_sort(node_part_.begin(), node_part_.end(), [&](int k, int l) { return node_[k] < node_[l]; });
+  for (std::size_t i = 0; i < node_part_.size(); ++i) {
+    const int node = node_[node_part_[i]];
+    if (!tied_node_.empty() && tied_node_.back() == node) continue;
+    tied_node_.push_back(node);
+    node_first_.push_back(static_cast<int>(i));
+  }
+  node_first_.push_back(static_cast<int>(node_part_.size()));
+  product_.resize(node_.size());
+}
+
 void Ties::assemble(const Nodes& nodes, std::span<const Vec3> v, std::span<Body* const> bodies) {
   minus_g_.assign(nodes.x.size(), Vec3::Zero());
   if (body_.empty()) {
-    for (const int node : node_) {
-      const auto owner = std::find_if(bodies.begin(), bodies.end(), [&](const Body* b) {
-        return node >= b->first_node && node < b->first_node + b->node_count;
-      });
-      body_.push_back(static_cast<int>(owner - bodies.begin()));
-    }
+    find_owners(bodies);
+    list_parts();
   }
   for (std::size_t t = 0; t < size(); ++t) {
     Vec3 e = offset_t_[t] - (target_[t] - target_t_[t]);
@@ -100,17 +121,21 @@ void Ties::assemble(const Nodes& nodes, std::span<const Vec3> v, std::span<Body*
   }
 }
 
-void Ties::multiply_between(std::span<const Vec3> x, std::span<Vec3> y) const {
-  for (std::size_t t = 0; t < size(); ++t) {
+// Tie by tie, and then node by node: many ties share the nodes of a soft body.
+void Ties::multiply_between(std::span<const Vec3> x, std::span<Vec3> y) {
+  for_each_index(size(), [&](std::size_t t) {
     Vec3 all = Vec3::Zero();
     for (int k = first_[t]; k < first_[t + 1]; ++k) all += weight_[k] * x[node_[k]];
     for (int k = first_[t]; k < first_[t + 1]; ++k) {
       Vec3 own = Vec3::Zero();
       for (int l = first_[t]; l < first_[t + 1]; ++l)
         if (body_[l] == body_[k]) own += weight_[l] * x[node_[l]];
-      y[node_[k]] += effective_[t] * weight_[k] * (all - own);
+      product_[k] = effective_[t] * weight_[k] * (all - own);
     }
-  }
+  });
+  for_each_index(tied_node_.size(), [&](std::size_t i) {
+    for (int k = node_first_[i]; k < node_first_[i + 1]; ++k) y[tied_node_[i]] += product_[node_part_[k]];
+  });
 }
 
 void Ties::add_impulses(std::span<const Vec3> x, std::span<Vec3> impulse) const {

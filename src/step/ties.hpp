@@ -36,7 +36,7 @@ class Ties {
   std::span<const Vec3> minus_g() const { return minus_g_; }
 
   /// y += C x, where C are the blocks of A between different bodies.
-  void multiply_between(std::span<const Vec3> x, std::span<Vec3> y) const;
+  void multiply_between(std::span<const Vec3> x, std::span<Vec3> y);
 
   /// Adds the impulses that the ties exert over the step which ends at positions x, kg m/s.
   void add_impulses(std::span<const Vec3> x, std::span<Vec3> impulse) const;
@@ -50,9 +50,14 @@ class Ties {
     return dt_ * stiffness_[tie] * (e + damping_[tie] / dt_ * (e - offset_t_[tie]));
   }
   Vec3 offset(std::size_t tie, std::span<const Vec3> x, const Vec3& target) const;
+  void find_owners(std::span<Body* const> bodies);
+  void list_parts();
 
-  std::vector<int> first_{0}, node_, body_;  // CSR over ties; body_: of each node
+  // A tie's parts, from first_[tie] on: a node, the body that owns it, and its weight.
+  std::vector<int> first_{0}, node_, body_;
   std::vector<double> weight_;
+  std::vector<int> tied_node_, node_first_, node_part_;  // nodes with ties, and the parts of each from node_first_ on
+  std::vector<Vec3> product_;                            // of each part, with the blocks between bodies
   std::vector<double> stiffness_, damping_;
   std::vector<int> collider_;
   std::vector<Vec3> target_0_, target_t_, target_;  // at time zero, at the start and the end of the step
