@@ -12,7 +12,7 @@ namespace {
 using test::bare_scene;
 using test::straight;
 
-constexpr double kGravity = 9.81;
+using test::kGravity;
 
 double mass_of(const Simulation& s, const std::string& body) {
   const NodeRange nodes = s.body_nodes(body);

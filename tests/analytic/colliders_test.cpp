@@ -11,7 +11,7 @@ using test::bare_scene;
 using test::hair_rod;
 using test::straight;
 
-constexpr double kGravity = 9.81;
+using test::kGravity;
 
 Rods resting_rod(double height, double mu) {
   Rods rod = hair_rod();

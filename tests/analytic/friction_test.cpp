@@ -1,7 +1,7 @@
 // Friction against closed forms: VALIDATION R4 (incline) and R5 (capstan), and rebound.
 #include <gtest/gtest.h>
 
-#include "support/scenes.hpp"
+#include "support/incline.hpp"
 
 namespace stiction {
 namespace {
@@ -10,57 +10,25 @@ using test::bare_scene;
 using test::hair_rod;
 using test::straight;
 
-constexpr double kGravity = 9.81;
-
-// A straight rod that lies across a plane and feels gravity tilted by `angle`: the incline in the plane's frame.
+// A straight rod that lies across an incline.
 Scene incline(double angle, double mu, double dt) {
-  Scene scene = bare_scene(dt);
-  scene.world.gravity = kGravity * Vec3(std::sin(angle), 0, -std::cos(angle));
-  Collider plane;
-  plane.name = "plane";
-  plane.shape = ColliderShape::plane;
-  plane.friction = mu;
-  scene.colliders.push_back(plane);
+  Scene scene = test::tilted_plane(angle, mu, dt);
   Rods rod = hair_rod();
   rod.radius = 1e-3;
   rod.friction = mu;
   rod.root = End::free;
   rod.strands.push_back({straight({0, 0, rod.radius}, {0.02, 0.1, rod.radius}, 10), {}, 0});
   scene.rods.push_back(rod);
-  scene.solver.tolerance = 1e-15;  // to convergence: the law is compared at 1e-6
-  scene.solver.admm_iterations = 2000;
-  scene.solver.gauss_seidel_iterations = 20;
-  scene.solver.sleeping = false;
   return scene;
 }
 
 TEST(R4Incline, SticksIfAndOnlyIfTheSlopeIsBelowTheCoefficient) {
-  const double mu = 0.3;
-  for (const double factor : {0.99, 1.01}) {
-    Simulation simulation(incline(std::atan(mu * factor), mu, 0.01));
-    StepReport report;
-    for (int i = 0; i < 50; ++i) report = simulation.step();
-    if (factor < 1)
-      EXPECT_LT(report.max_speed, 1e-9);
-    else
-      EXPECT_NEAR(report.max_speed,
-                  0.5 * kGravity * (std::sin(std::atan(mu * factor)) - mu * std::cos(std::atan(mu * factor))), 1e-6);
-  }
+  test::expect_sticks_below_the_coefficient(incline, 50);
 }
 
 TEST(R4Incline, SlidesWithTheAccelerationOfImplicitEuler) {
-  const double angle = std::numbers::pi / 6, mu = 0.3, dt = 0.01;
-  const double a = kGravity * (std::sin(angle) - mu * std::cos(angle));
-  EXPECT_NEAR(a, 2.35629, 1e-5);
-  Simulation simulation(incline(angle, mu, dt));
-  const std::vector<Vec3> x_start(simulation.positions().begin(), simulation.positions().end());
-  const int n = 40;
-  for (int i = 0; i < n; ++i) simulation.step();
-  for (std::size_t j = 0; j < x_start.size(); ++j) {
-    EXPECT_NEAR(simulation.velocities()[j].x() / (a * n * dt), 1.0, 1e-6);
-    EXPECT_NEAR((simulation.positions()[j].x() - x_start[j].x()) / (a * dt * dt * n * (n + 1) / 2), 1.0, 1e-6);
-    EXPECT_NEAR(simulation.positions()[j].z(), 1e-3, 1e-9);
-  }
+  EXPECT_NEAR(test::slide_acceleration(test::kSlideAngle, 0.3), 2.35629, 1e-5);
+  test::expect_slides_as_a_point(incline, 40, 1e-3);
 }
 
 // R5: a rope over a fixed cylinder, pulled by T1 on one side and T2 on the other; ends hang straight down.

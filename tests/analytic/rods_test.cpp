@@ -13,7 +13,7 @@ using test::bare_scene;
 using test::hair_rod;
 using test::straight;
 
-constexpr double kGravity = 9.81;
+using test::kGravity;
 
 // Shoots theta'' + Gamma (1 - s) cos(theta) = 0, theta(0) = 0, theta'(1) = 0 by RK4 and returns H/W, drop over reach.
 double cantilever_ratio(double gamma) {

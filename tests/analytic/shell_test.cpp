@@ -6,12 +6,12 @@
 #include <map>
 
 #include "geometry/sheets.hpp"
-#include "support/scenes.hpp"
+#include "support/incline.hpp"
 
 namespace stiction {
 namespace {
 
-constexpr double kGravity = 9.81;
+using test::kGravity;
 
 // A shell alone, without contacts: implicit Euler steps by Newton's method.
 struct Driver {
@@ -420,15 +420,9 @@ TEST(Drag, TerminalVelocityIsWeightOverDragAndTheWindCarries) {
   for (const Vec3& v : on_edge.nodes.v) EXPECT_LT((v - Vec3(0, 0, -weight / spec.drag_tangential)).norm(), 1e-6);
 }
 
-// S4: a sheet that lies on a plane and feels gravity tilted by `angle`: the incline in the plane's frame.
+// S4: a sheet on an incline.
 Scene incline(double angle, double mu, double dt) {
-  Scene scene = test::bare_scene(dt);
-  scene.world.gravity = kGravity * Vec3(std::sin(angle), 0, -std::cos(angle));
-  Collider plane;
-  plane.name = "plane";
-  plane.shape = ColliderShape::plane;
-  plane.friction = mu;
-  scene.colliders.push_back(plane);
+  Scene scene = test::tilted_plane(angle, mu, dt);
   Shell spec;
   spec.name = "sheet";
   spec.thickness = 2e-3;
@@ -436,40 +430,14 @@ Scene incline(double angle, double mu, double dt) {
   for (Vec3& x : spec.mesh.vertices) x.z() = 0.5 * spec.thickness;
   spec.friction = mu;
   scene.shells.push_back(spec);
-  scene.solver.tolerance = 1e-15;  // to convergence: the law is compared at 1e-6
-  scene.solver.admm_iterations = 2000;
-  scene.solver.gauss_seidel_iterations = 20;
-  scene.solver.sleeping = false;
   return scene;
 }
 
 TEST(S4InclineSheet, SticksIfAndOnlyIfTheSlopeIsBelowTheCoefficient) {
-  const double mu = 0.3;
-  for (const double factor : {0.99, 1.01}) {
-    const double angle = std::atan(mu * factor);
-    Simulation simulation(incline(angle, mu, 0.01));
-    StepReport report;
-    for (int i = 0; i < 30; ++i) report = simulation.step();
-    if (factor < 1)
-      EXPECT_LT(report.max_speed, 1e-9);
-    else
-      EXPECT_NEAR(report.max_speed, 0.3 * kGravity * (std::sin(angle) - mu * std::cos(angle)), 1e-6);
-  }
+  test::expect_sticks_below_the_coefficient(incline, 30);
 }
 
-TEST(S4InclineSheet, SlidesWithTheAccelerationOfImplicitEuler) {
-  const double angle = std::numbers::pi / 6, mu = 0.3, dt = 0.01;
-  const double a = kGravity * (std::sin(angle) - mu * std::cos(angle));
-  Simulation simulation(incline(angle, mu, dt));
-  const std::vector<Vec3> x_start(simulation.positions().begin(), simulation.positions().end());
-  const int n = 30;
-  for (int i = 0; i < n; ++i) simulation.step();
-  for (std::size_t j = 0; j < x_start.size(); ++j) {
-    EXPECT_NEAR(simulation.velocities()[j].x() / (a * n * dt), 1.0, 1e-6);
-    EXPECT_NEAR((simulation.positions()[j].x() - x_start[j].x()) / (a * dt * dt * n * (n + 1) / 2), 1.0, 1e-6);
-    EXPECT_NEAR(simulation.positions()[j].z(), 1e-3, 1e-9);
-  }
-}
+TEST(S4InclineSheet, SlidesWithTheAccelerationOfImplicitEuler) { test::expect_slides_as_a_point(incline, 30, 1e-3); }
 
 }  // namespace
 }  // namespace stiction

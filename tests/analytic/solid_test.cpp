@@ -10,7 +10,7 @@
 #include "bodies/frames.hpp"
 #include "geometry/tet_mesh.hpp"
 #include "support/body_driver.hpp"
-#include "support/scenes.hpp"
+#include "support/incline.hpp"
 
 namespace stiction {
 namespace {
@@ -191,26 +191,17 @@ TEST(Beam, FirstBendingFrequencyConvergesToBeamTheory) {
   EXPECT_NEAR(limit / theory, 1, 0.005);
 }
 
-// S4: a block on a plane that feels gravity tilted by `angle`: the incline in the plane's frame. It is soft: it first
+// S4: a block on an incline. It is soft: it first
 // squashes for some 0.1 s, and friction of points that slide outwards does not all point uphill. From then on it moves
 // as a whole, and the law holds as for a point: v grows by a dt a step.
 enum class Kind { tets, embedded, frame };
 
-constexpr double kGravity = 9.81;
 constexpr int kSettlingSteps = 25;
 
 Scene incline(Kind kind, double angle, double mu, double dt) {
-  Scene scene = test::bare_scene(dt);
-  scene.world.gravity = kGravity * Vec3(std::sin(angle), 0, -std::cos(angle));
-  Collider plane;
-  plane.name = "plane";
-  plane.shape = ColliderShape::plane;
-  plane.friction = mu;
-  scene.colliders.push_back(plane);
-  scene.solver.tolerance = 1e-14;  // to convergence: the law is compared at 1e-6
+  Scene scene = test::tilted_plane(angle, mu, dt);
+  scene.solver.tolerance = 1e-14;
   scene.solver.admm_iterations = 1000;
-  scene.solver.gauss_seidel_iterations = 20;
-  scene.solver.sleeping = false;
 
   const double radius = 1e-3, height = 0.04;
   TetMesh box = make_tet_box({0.2, 0.2, height}, {2, 2, 1});
@@ -263,7 +254,7 @@ class S4Incline : public testing::TestWithParam<Kind> {};
 TEST_P(S4Incline, SticksIfAndOnlyIfTheSlopeIsBelowTheCoefficient) {
   const double mu = 0.3, dt = 0.01;
   for (const double factor : {0.99, 1.01}) {
-    const double angle = std::atan(mu * factor), a = kGravity * (std::sin(angle) - mu * std::cos(angle));
+    const double angle = std::atan(mu * factor), a = test::slide_acceleration(angle, mu);
     Simulation simulation(incline(GetParam(), angle, mu, dt));
     for (int i = 0; i < kSettlingSteps; ++i) simulation.step();
     const double before = centre_of(simulation, simulation.velocities()).x();
@@ -277,8 +268,8 @@ TEST_P(S4Incline, SticksIfAndOnlyIfTheSlopeIsBelowTheCoefficient) {
 }
 
 TEST_P(S4Incline, SlidesWithTheAccelerationOfImplicitEuler) {
-  const double angle = std::numbers::pi / 6, mu = 0.3, dt = 0.01;
-  const double a = kGravity * (std::sin(angle) - mu * std::cos(angle));
+  const double angle = test::kSlideAngle, mu = 0.3, dt = 0.01;
+  const double a = test::slide_acceleration(angle, mu);
   Simulation simulation(incline(GetParam(), angle, mu, dt));
   for (int i = 0; i < kSettlingSteps; ++i) simulation.step();
   const std::vector<Vec3> x(simulation.positions().begin(), simulation.positions().end());

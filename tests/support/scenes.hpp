@@ -8,6 +8,8 @@
 
 namespace stiction::test {
 
+inline constexpr double kGravity = 9.81;  ///< what scenes have, m/s²
+
 /// Nodes at equal distances from a to b.
 inline std::vector<Vec3> straight(const Vec3& a, const Vec3& b, int edges) {
   std::vector<Vec3> nodes;
