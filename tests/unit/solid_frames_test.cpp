@@ -69,6 +69,28 @@ Frames frame_bar(Material material = Material::corotated, int frames = 2, double
   return bar;
 }
 
+// test(driver) for a box of every material, with the damping given, s.
+template <class Test>
+void for_each_solid(double damping, Test&& test) {
+  for (const Material material : kMaterials) {
+    Solid solid = soft_box(material);
+    solid.damping = damping;
+    SolidDriver d(solid);
+    test(d);
+  }
+}
+
+// The same for a bar of three frames.
+template <class Test>
+void for_each_bar(double damping, Test&& test) {
+  for (const Material material : kMaterials) {
+    Frames frames = frame_bar(material, 3);
+    frames.damping = damping;
+    FramesDriver d(frames);
+    test(d);
+  }
+}
+
 template <class Driver>
 void disturb(Driver& d, double size) {
   Random random;
@@ -97,17 +119,11 @@ void expect_force_is_minus_the_gradient(Driver& d) {
 }
 
 TEST(SolidBody, ForceIsMinusTheGradientOfTheEnergy) {
-  for (const Material material : kMaterials) {
-    SolidDriver d(soft_box(material));
-    expect_force_is_minus_the_gradient(d);
-  }
+  for_each_solid(0.0, [](auto& d) { expect_force_is_minus_the_gradient(d); });
 }
 
 TEST(FramesBody, ForceIsMinusTheGradientOfTheEnergy) {
-  for (const Material material : kMaterials) {
-    FramesDriver d(frame_bar(material, 3));
-    expect_force_is_minus_the_gradient(d);
-  }
+  for_each_bar(0.0, [](auto& d) { expect_force_is_minus_the_gradient(d); });
 }
 
 // Where everything is in tension and still being stretched, nothing has to be projected: A is the derivative of g.
@@ -169,21 +185,11 @@ void expect_positive_definite_when_scrambled(Driver& d) {
 }
 
 TEST(SolidBody, MatrixIsPositiveDefiniteHoweverScrambled) {
-  for (const Material material : kMaterials) {
-    Solid solid = soft_box(material);
-    solid.damping = 1e-3;
-    SolidDriver d(solid);
-    expect_positive_definite_when_scrambled(d);
-  }
+  for_each_solid(1e-3, [](auto& d) { expect_positive_definite_when_scrambled(d); });
 }
 
 TEST(FramesBody, MatrixIsPositiveDefiniteHoweverScrambled) {
-  for (const Material material : kMaterials) {
-    Frames frames = frame_bar(material, 3);
-    frames.damping = 1e-3;
-    FramesDriver d(frames);
-    expect_positive_definite_when_scrambled(d);
-  }
+  for_each_bar(1e-3, [](auto& d) { expect_positive_definite_when_scrambled(d); });
 }
 
 // x goes to R x + c within one step: neither elasticity nor damping answers, whatever the angle.
@@ -207,21 +213,11 @@ void expect_free_rigid_motion(Driver& d) {
 }
 
 TEST(SolidBody, FiniteRigidMotionMeetsNoForceAndNoDamping) {
-  for (const Material material : kMaterials) {
-    Solid solid = soft_box(material);
-    solid.damping = 0.1;
-    SolidDriver d(solid);
-    expect_free_rigid_motion(d);
-  }
+  for_each_solid(0.1, [](auto& d) { expect_free_rigid_motion(d); });
 }
 
 TEST(FramesBody, FiniteRigidMotionMeetsNoForceAndNoDamping) {
-  for (const Material material : kMaterials) {
-    Frames frames = frame_bar(material, 3);
-    frames.damping = 0.1;
-    FramesDriver d(frames);
-    expect_free_rigid_motion(d);
-  }
+  for_each_bar(0.1, [](auto& d) { expect_free_rigid_motion(d); });
 }
 
 // Internal forces, damping included, sum to nothing and turn nothing at the end-of-step positions.
@@ -248,21 +244,11 @@ void expect_balance(Driver& d) {
 }
 
 TEST(SolidBody, InternalForcesBalance) {
-  for (const Material material : kMaterials) {
-    Solid solid = soft_box(material);
-    solid.damping = 1e-2;
-    SolidDriver d(solid);
-    expect_balance(d);
-  }
+  for_each_solid(1e-2, [](auto& d) { expect_balance(d); });
 }
 
 TEST(FramesBody, InternalForcesBalance) {
-  for (const Material material : kMaterials) {
-    Frames frames = frame_bar(material, 3);
-    frames.damping = 1e-2;
-    FramesDriver d(frames);
-    expect_balance(d);
-  }
+  for_each_bar(1e-2, [](auto& d) { expect_balance(d); });
 }
 
 TEST(SolidBody, MassIsThatOfTheMesh) {
