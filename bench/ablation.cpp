@@ -15,6 +15,7 @@
 
 #include "bench/table2.hpp"
 #include "bench/timed_run.hpp"
+#include "bench/timing.hpp"
 
 namespace stiction {
 namespace {

@@ -4,10 +4,9 @@
 #include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
-#include <chrono>
-#include <functional>
 
 #include "bench/benchmarks.hpp"
+#include "bench/timing.hpp"
 #include "linear/banded_cholesky.hpp"
 
 namespace stiction {
@@ -15,17 +14,6 @@ namespace stiction {
 namespace {
 
 constexpr int kHalfBand = 10, kRows = 31 * 4, kRepeats = 15;
-
-double median_seconds(const std::function<void()>& f) {
-  std::vector<double> times;
-  for (int i = 0; i < kRepeats; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    f();
-    times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  std::nth_element(times.begin(), times.begin() + kRepeats / 2, times.end());
-  return times[kRepeats / 2];
-}
 
 }  // namespace
 
@@ -42,12 +30,12 @@ nlohmann::json bench_rods_solve(int strands) {
     std::fill_n(b.data() + i * kRows, kRows, PackD(1.0));
   });
 
-  const double t_solve = median_seconds([&] {
+  const double t_solve = median_seconds(kRepeats, [&] {
     tbb::parallel_for(std::size_t{0}, batches, [&](std::size_t i) {
       banded_solve<kHalfBand>({factor.data() + i * per_batch, kRows}, b.data() + i * kRows);
     });
   });
-  const double t_copy = median_seconds([&] {
+  const double t_copy = median_seconds(kRepeats, [&] {
     tbb::parallel_for(std::size_t{0}, batches, [&](std::size_t i) {
       std::copy_n(factor.data() + i * per_batch, per_batch, A.data() + i * per_batch);
     });

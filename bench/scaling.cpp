@@ -9,6 +9,7 @@
 
 #include "bench/table2.hpp"
 #include "bench/timed_run.hpp"
+#include "bench/timing.hpp"
 #include "parallel/loops.hpp"
 #include "parallel/stopwatch.hpp"
 

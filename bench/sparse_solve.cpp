@@ -10,12 +10,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <random>
 #include <string>
 #include <string_view>
 
 #include "bench/benchmarks.hpp"
+#include "bench/timing.hpp"
 #include "linear/sparse_cholesky.hpp"
 #ifdef STICTION_CHOLMOD
 #include <cholmod.h>
@@ -26,18 +26,6 @@ namespace stiction {
 namespace {
 
 constexpr int kRepeats = 9;
-
-double median_seconds(const std::function<void()>& f) {
-  f();
-  std::vector<double> times;
-  for (int i = 0; i < kRepeats; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    f();
-    times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  std::nth_element(times.begin(), times.begin() + kRepeats / 2, times.end());
-  return times[kRepeats / 2];
-}
 
 /// Springs along coupled pairs and a mass: positive definite, with the stiffness ratio of a thin sheet.
 BlockMatrix springs(const std::vector<Vec3>& x, const std::vector<std::pair<int, int>>& pairs) {
@@ -106,7 +94,7 @@ nlohmann::json eigen_figures(const Eigen::SparseMatrix<double>& A, const Eigen::
   llt.factorize(A);
   const double factor = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   Eigen::VectorXd x;
-  const double solve = median_seconds([&] { x = llt.solve(b); });
+  const double solve = median_seconds(kRepeats, [&] { x = llt.solve(b); });
   return {{"factor_ms", factor * 1e3}, {"solve_ms", solve * 1e3}};
 }
 
@@ -138,7 +126,7 @@ nlohmann::json cholmod_figures(Eigen::SparseMatrix<double>& A, const Eigen::Vect
   view.dtype = CHOLMOD_DOUBLE;
   view.sorted = view.packed = 1;
   cholmod_factor* L = cholmod_analyze(&view, &common);
-  const double factor = median_seconds([&] { cholmod_factorize(&view, L, &common); });
+  const double factor = median_seconds(kRepeats, [&] { cholmod_factorize(&view, L, &common); });
   Eigen::VectorXd right = b;
   cholmod_dense rhs;
   std::memset(&rhs, 0, sizeof rhs);
@@ -149,7 +137,7 @@ nlohmann::json cholmod_figures(Eigen::SparseMatrix<double>& A, const Eigen::Vect
   rhs.dtype = CHOLMOD_DOUBLE;
   cholmod_dense *x = nullptr, *y = nullptr, *e = nullptr;
   const double solve =
-      median_seconds([&] { cholmod_solve2(CHOLMOD_A, L, &rhs, nullptr, &x, nullptr, &y, &e, &common); });
+      median_seconds(kRepeats, [&] { cholmod_solve2(CHOLMOD_A, L, &rhs, nullptr, &x, nullptr, &y, &e, &common); });
   nlohmann::json figures = {
       {"factor_ms", factor * 1e3}, {"solve_ms", solve * 1e3}, {"factor_mb", 8e-6 * static_cast<double>(L->xsize)}};
   cholmod_free_dense(&x, &common), cholmod_free_dense(&y, &common), cholmod_free_dense(&e, &common);
@@ -170,8 +158,8 @@ nlohmann::json measure(const BlockMatrix& m, bool compare) {
     for (double& a : v) a = std::uniform_real_distribution<double>(-1, 1)(random);
 
   const auto measure_ours = [&] {
-    const double t_factor = median_seconds([&] { cholesky.factor(m); });
-    const double t_solve = median_seconds([&] {
+    const double t_factor = median_seconds(kRepeats, [&] { cholesky.factor(m); });
+    const double t_solve = median_seconds(kRepeats, [&] {
       x = b;
       cholesky.solve(x);
     });
@@ -198,7 +186,7 @@ nlohmann::json measure(const BlockMatrix& m, bool compare) {
 
   // A copy that reads and writes as many bytes as a solve reads.
   std::vector<double> from(cholesky.factor_bytes() / sizeof(double), 1.0), to(from.size());
-  const double t_copy = median_seconds([&] { std::copy(from.begin(), from.end(), to.begin()); });
+  const double t_copy = median_seconds(kRepeats, [&] { std::copy(from.begin(), from.end(), to.begin()); });
   figures["copy_gb_per_s"] = 2 * static_cast<double>(cholesky.factor_bytes()) / t_copy * 1e-9;
 
   if (compare) {

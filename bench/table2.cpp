@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "bench/timed_run.hpp"
+#include "bench/timing.hpp"
 #include "io/resources.hpp"
 
 namespace stiction {

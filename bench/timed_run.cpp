@@ -34,11 +34,6 @@ Snapshot reach(const Scene& scene, double time, const std::filesystem::path& fol
   return state;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return 0.5 * (values[(values.size() - 1) / 2] + values[values.size() / 2]);
-}
-
 double largest(const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); }
 
 TimedSteps time_steps(Simulation& simulation, int steps) {

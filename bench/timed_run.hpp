@@ -28,7 +28,6 @@ struct TimedSteps {
   std::vector<int> iterations;                   ///< of each step
 };
 
-double median(std::vector<double> values);
 double largest(const std::vector<double>& values);
 
 /// Advances by `steps` steps and prints a line about each to stderr.

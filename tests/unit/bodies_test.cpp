@@ -2,20 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
-#include <random>
 
 #include "bodies/chains.hpp"
 #include "bodies/rods.hpp"
+#include "support/random.hpp"
 #include "support/scenes.hpp"
 
 namespace stiction {
 namespace {
 
-struct Random {
-  std::mt19937 engine{7};
-  double operator()(double lo, double hi) { return std::uniform_real_distribution<double>(lo, hi)(engine); }
-  Vec3 vector() { return {(*this)(-1, 1), (*this)(-1, 1), (*this)(-1, 1)}; }
-};
+using test::Random;
 
 // A crumpled strand: edges of random direction and about 1 cm.
 std::vector<Vec3> crumpled(Random& random, int nodes) {
@@ -103,14 +99,14 @@ void expect_gradient_of_energy(const Value& value) {
 }
 
 TEST(RodsBody, ForceIsMinusTheGradientOfTheEnergy) {
-  Random random;
+  Random random(7);
   Rods rods = soft_rods(random, {9});
   rods.damping = 0;
   expect_gradient_of_energy<RodsBody>(rods);
 }
 
 TEST(ChainsBody, ForceIsMinusTheGradientOfTheEnergy) {
-  Random random;
+  Random random(7);
   Chains chains;
   chains.name = "chains";
   chains.damping = 0;
@@ -120,7 +116,7 @@ TEST(ChainsBody, ForceIsMinusTheGradientOfTheEnergy) {
 }
 
 TEST(RodsBody, FreeRodHasNoNetForceAndNoNetMoment) {
-  Random random;
+  Random random(7);
   RodsHarness h(soft_rods(random, {12, 7, 12, 5, 9, 12, 3, 12, 12, 2}));
   Eigen::MatrixXd A;
   Eigen::VectorXd minus_g;
@@ -148,7 +144,7 @@ TEST(RodsBody, FreeRodHasNoNetForceAndNoNetMoment) {
 // A curved rod spins freely: whatever the damping, it keeps the spin that implicit Euler lets it keep.
 TEST(RodsBody, RigidMotionIsNotDamped) {
   const auto energy_kept = [](double damping) {
-    Random random;
+    Random random(7);
     Rods rods = soft_rods(random, {10});
     rods.bend_modulus = rods.stretch_modulus = 1e8;
     rods.strands[0].rest_nodes = rods.strands[0].nodes;
@@ -180,7 +176,7 @@ TEST(RodsBody, RigidMotionIsNotDamped) {
 }
 
 TEST(RodsBody, MatrixIsPositiveDefiniteAndSolvesItsSystem) {
-  Random random;
+  Random random(7);
   RodsHarness h(soft_rods(random, {12, 7, 12, 5, 9, 12, 3, 12, 12, 2}));
   for (Vec3& v : h.v) v = random.vector();
   Eigen::MatrixXd A;
@@ -208,7 +204,7 @@ TEST(RodsBody, MatrixIsPositiveDefiniteAndSolvesItsSystem) {
 }
 
 TEST(RodsBody, SmallestEigenvaluesAreThoseOfTheDiagonalBlocks) {
-  Random random;
+  Random random(7);
   RodsHarness h(soft_rods(random, {6, 4}));
   Eigen::MatrixXd A;
   Eigen::VectorXd minus_g;

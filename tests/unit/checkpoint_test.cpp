@@ -9,8 +9,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "support/error_of.hpp"
+
 namespace stiction {
 namespace {
+
+using test::error_of;
 
 namespace fs = std::filesystem;
 
@@ -55,17 +59,6 @@ void expect_same_bits(const Snapshot& a, const Snapshot& b) {
   }
 }
 
-/// what() of the IoError that `work` throws.
-template <class Work>
-std::string error_of(Work&& work) {
-  try {
-    work();
-  } catch (const IoError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 void write_bytes(const fs::path& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
 TEST_F(Checkpoint, ComesBackBitForBit) {
@@ -80,9 +73,9 @@ TEST_F(Checkpoint, EqualStatesGiveEqualFiles) {
 }
 
 TEST_F(Checkpoint, MissingFileAndOtherSceneAreSaid) {
-  EXPECT_NE(error_of([&] { load_checkpoint(path_, "A"); }).find("there is no checkpoint"), std::string::npos);
+  EXPECT_NE(error_of<IoError>([&] { load_checkpoint(path_, "A"); }).find("there is no checkpoint"), std::string::npos);
   save_checkpoint(path_, sample_snapshot(), "A");
-  const std::string error = error_of([&] { load_checkpoint(path_, "B"); });
+  const std::string error = error_of<IoError>([&] { load_checkpoint(path_, "B"); });
   EXPECT_NE(error.find(path_.string()), std::string::npos);
   EXPECT_NE(error.find("belongs to another scene (fingerprint 'A', this scene has 'B')"), std::string::npos);
 }
@@ -94,7 +87,8 @@ TEST_F(Checkpoint, AnyFlippedBitIsNoticed) {
     std::string damaged = intact;
     damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
     write_bytes(path_, damaged);
-    EXPECT_NE(error_of([&] { load_checkpoint(path_, "A"); }).find("damaged"), std::string::npos) << "byte " << i;
+    EXPECT_NE(error_of<IoError>([&] { load_checkpoint(path_, "A"); }).find("damaged"), std::string::npos)
+        << "byte " << i;
   }
 }
 
@@ -103,14 +97,15 @@ TEST_F(Checkpoint, ShortenedFileIsNoticed) {
   const std::string intact = read_file(path_);
   for (const std::size_t size : {std::size_t{0}, std::size_t{100}, std::size_t{512}, intact.size() - 1}) {
     write_bytes(path_, intact.substr(0, size));
-    EXPECT_NE(error_of([&] { load_checkpoint(path_, "A"); }).find("damaged"), std::string::npos) << size << " bytes";
+    EXPECT_NE(error_of<IoError>([&] { load_checkpoint(path_, "A"); }).find("damaged"), std::string::npos)
+        << size << " bytes";
   }
 }
 
 TEST_F(Checkpoint, FailedSaveKeepsTheOneBefore) {
   save_checkpoint(path_, sample_snapshot(), "A");
   fs::create_symlink("/dev/full", path_.string() + ".tmp");
-  const std::string error = error_of([&] { save_checkpoint(path_, Snapshot{}, "A"); });
+  const std::string error = error_of<IoError>([&] { save_checkpoint(path_, Snapshot{}, "A"); });
   EXPECT_NE(error.find("No space left on device"), std::string::npos) << error;
   expect_same_bits(load_checkpoint(path_, "A"), sample_snapshot());
   save_checkpoint(path_, Snapshot{}, "A");
@@ -149,7 +144,7 @@ TEST_F(OutputFiles, JsonLinesAppendAndResume) {
 
 TEST_F(OutputFiles, JsonLinesReportAFullDisk) {
   JsonLines lines("/dev/full");
-  const std::string error = error_of([&] { lines.append({{"step", 0}}); });
+  const std::string error = error_of<IoError>([&] { lines.append({{"step", 0}}); });
   EXPECT_NE(error.find("/dev/full: cannot write: No space left on device"), std::string::npos) << error;
 }
 

@@ -10,7 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
-#include <random>
+
+#include "support/random.hpp"
 
 namespace stiction {
 namespace {
@@ -28,12 +29,8 @@ const char* name_of(Material m) {
   return names[static_cast<int>(m)];
 }
 
-struct Random {
-  std::mt19937 engine{11};
-  double operator()(double lo, double hi) { return std::uniform_real_distribution<double>(lo, hi)(engine); }
-  Mat3 matrix(double size) {
-    return Mat3::NullaryExpr([&] { return (*this)(-size, size); });
-  }
+struct Random : test::Random {
+  Random() : test::Random(11) {}
   Mat3 rotation() {
     Eigen::HouseholderQR<Mat3> qr(matrix(1));
     Mat3 q = qr.householderQ();

@@ -2,27 +2,19 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <random>
 
 #include "contact/general_solver.hpp"
 #include "kernels/coulomb.hpp"
 #include "kernels/rod.hpp"
 #include "kernels/spring.hpp"
+#include "support/random.hpp"
 
 namespace stiction {
 namespace {
 
 using V = V3<double>;
 
-class Random {
- public:
-  explicit Random(unsigned seed) : engine_(seed) {}
-  double operator()(double lo, double hi) { return std::uniform_real_distribution<double>(lo, hi)(engine_); }
-  V vector(double lo, double hi) { return {(*this)(lo, hi), (*this)(lo, hi), (*this)(lo, hi)}; }
-
- private:
-  std::mt19937 engine_;
-};
+using test::Random;
 
 V unit(const V& a) { return (1.0 / norm(a)) * a; }
 
@@ -35,8 +27,8 @@ struct Stencil {
   static V node(const std::array<double, 11>& q, int i) { return {q[4 * i], q[4 * i + 1], q[4 * i + 2]}; }
 
   explicit Stencil(Random& random, double bend) {
-    const V x0 = random.vector(-1, 1), e = unit(random.vector(-1, 1));
-    const V f = unit(e + bend * random.vector(-1, 1));
+    const V x0 = random.vector<V>(-1, 1), e = unit(random.vector<V>(-1, 1));
+    const V f = unit(e + bend * random.vector<V>(-1, 1));
     const V x1 = x0 + random(0.5, 1.5) * e, x2 = x1 + random(0.5, 1.5) * f;
     for (int a = 0; a < 3; ++a) {
       q[a] = x0[a];
@@ -47,8 +39,8 @@ struct Stencil {
     q[7] = random(-2, 2);
     te0 = e;
     tf0 = f;
-    d1e0 = unit(cross(e, random.vector(-1, 1)));
-    d1f0 = unit(cross(f, random.vector(-1, 1)));
+    d1e0 = unit(cross(e, random.vector<V>(-1, 1)));
+    d1f0 = unit(cross(f, random.vector<V>(-1, 1)));
     m_ref0 = reference_twist(te0, d1e0, tf0, d1f0, 0.0);
   }
 
@@ -96,8 +88,8 @@ TEST(RodKernel, BentAntiparallelEdgesStayFinite) {
 TEST(RodKernel, TransportKeepsLengthAndOrthogonality) {
   Random random(2);
   for (int trial = 0; trial < 1000; ++trial) {
-    const V from = unit(random.vector(-1, 1)), to = unit(random.vector(-1, 1));
-    const V d = unit(cross(from, random.vector(-1, 1)));
+    const V from = unit(random.vector<V>(-1, 1)), to = unit(random.vector<V>(-1, 1));
+    const V d = unit(cross(from, random.vector<V>(-1, 1)));
     const V moved = parallel_transport(d, from, to);
     EXPECT_NEAR(norm(moved), 1.0, 1e-14);
     EXPECT_NEAR(dot(moved, to), 0.0, 1e-14);
@@ -108,7 +100,7 @@ TEST(StretchKernel, GradientAndHessianMatchFiniteDifferences) {
   Random random(3);
   for (int trial = 0; trial < 200; ++trial) {
     const double rest = random(0.5, 1.0), k = random(1, 10), strain_0 = random(-0.1, 0.1);
-    const V e = random(1.2, 2.0) * unit(random.vector(-1, 1));  // in tension: the Hessian is exact
+    const V e = random(1.2, 2.0) * unit(random.vector<V>(-1, 1));  // in tension: the Hessian is exact
     const auto energy = [&](const V& x) {
       const double s = norm(x) / rest - 1 - strain_0;
       return 0.5 * k * rest * s * s;
@@ -139,7 +131,7 @@ TEST(ChainKernel, BinormalDerivativeMatchesFiniteDifferences) {
   Random random(4);
   for (int trial = 0; trial < 200; ++trial) {
     std::array<double, 6> q;
-    const V e = random.vector(-1, 1), f = unit(e) + 0.8 * random.vector(-1, 1);
+    const V e = random.vector<V>(-1, 1), f = unit(e) + 0.8 * random.vector<V>(-1, 1);
     for (int a = 0; a < 3; ++a) {
       q[a] = e[a];
       q[3 + a] = f[a];
@@ -176,8 +168,8 @@ TEST(CoulombLaw, MillionRandomInputsSatisfySignoriniCoulomb) {
   double worst = 0;
   for (int trial = 0; trial < 1'000'000; ++trial) {
     const double scale = std::pow(10.0, random(-6, 3)), mu = trial % 10 == 0 ? 0.0 : random(0, 2);
-    const V n = unit(random.vector(-1, 1));
-    V u_star = scale * random.vector(-1, 1);
+    const V n = unit(random.vector<V>(-1, 1));
+    V u_star = scale * random.vector<V>(-1, 1);
     if (trial % 7 == 0) u_star = dot(u_star, n) * n;            // purely normal
     if (trial % 11 == 0) u_star = u_star - dot(u_star, n) * n;  // purely tangential, up to rounding
     const V u = coulomb_velocity(u_star, n, mu);
@@ -195,8 +187,8 @@ TEST(CoulombLaw, GeneralBlocksSatisfySignoriniCoulomb) {
     for (int k = 0; k < 9; ++k) root(k) = random(-1, 1);
     const Eigen::Matrix3d S = root * root.transpose() + 0.1 * Eigen::Matrix3d::Identity();
     const double mu = trial % 10 == 0 ? 0.0 : random(0, 1);
-    const V n = unit(random.vector(-1, 1));
-    V u_star = std::pow(10.0, random(-6, 3)) * random.vector(-1, 1);
+    const V n = unit(random.vector<V>(-1, 1));
+    V u_star = std::pow(10.0, random(-6, 3)) * random.vector<V>(-1, 1);
     if (trial % 7 == 0) u_star = dot(u_star, n) * n;            // purely normal
     if (trial % 11 == 0) u_star = u_star - dot(u_star, n) * n;  // purely tangential, up to rounding
     const Eigen::Vector3d free(u_star.x, u_star.y, u_star.z);
@@ -212,7 +204,7 @@ TEST(CoulombLaw, ConeProjectionIsOrthogonal) {
   Random random(6);
   for (int trial = 0; trial < 20000; ++trial) {
     const double mu = random(0, 2);
-    const V n = unit(random.vector(-1, 1)), z = random.vector(-1, 1), y = project_cone(z, n, mu);
+    const V n = unit(random.vector<V>(-1, 1)), z = random.vector<V>(-1, 1), y = project_cone(z, n, mu);
     const double y_N = dot(y, n);
     EXPECT_LE(norm(y - y_N * n), mu * y_N + 1e-14);
     EXPECT_NEAR(dot(y, z - y), 0, 1e-14);  // Moreau: z = y + (polar part), orthogonal

@@ -7,9 +7,12 @@
 #include <fstream>
 
 #include "geometry/primitives.hpp"
+#include "support/error_of.hpp"
 
 namespace stiction {
 namespace {
+
+using test::error_of;
 
 using Triangles = std::vector<Eigen::Vector3i>;
 
@@ -17,19 +20,8 @@ const std::string square = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n";
 
 TriangleMesh parse(const std::string& text) { return parse_obj(text, "t.obj"); }
 
-/// The message of the MeshError that `read` throws; "accepted" where it throws none.
-template <typename Read>
-std::string error_of(const Read& read) {
-  try {
-    read();
-  } catch (const MeshError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
 std::string error_in(const std::string& text) {
-  return error_of([&] { parse(text); });
+  return error_of<MeshError>([&] { parse(text); });
 }
 
 TEST(MeshIo, ReadsVerticesAndFaces) {
@@ -116,7 +108,7 @@ TEST(MeshIo, BadTextIsRefusedWithItsPlace) {
 
 TEST(MeshIo, CountsBeyondTheLimitsAreRefused) {
   const auto error_within = [](const std::string& text, const MeshLimits& limits) {
-    return error_of([&] { parse_obj(text, "t.obj", limits); });
+    return error_of<MeshError>([&] { parse_obj(text, "t.obj", limits); });
   };
   const std::string text = square + "f 1 2 3\nf 1 2 3 4\n";
   EXPECT_EQ(error_within(text, {.vertices = 4, .triangles = 3, .polygon = 4}), "accepted");
@@ -137,9 +129,9 @@ TEST(MeshIo, FilesRoundTripToTheBit) {
 
 TEST(MeshIo, FileErrorsNameTheFile) {
   const std::string nowhere = testing::TempDir() + "no/such/file.obj";
-  EXPECT_EQ(error_of([&] { read_obj(nowhere); }), nowhere + ": no such file");
-  EXPECT_EQ(error_of([&] { read_obj(testing::TempDir()); }), testing::TempDir() + ": no such file");
-  EXPECT_EQ(error_of([&] { write_obj(nowhere, {}); }), nowhere + ": cannot be written");
+  EXPECT_EQ(error_of<MeshError>([&] { read_obj(nowhere); }), nowhere + ": no such file");
+  EXPECT_EQ(error_of<MeshError>([&] { read_obj(testing::TempDir()); }), testing::TempDir() + ": no such file");
+  EXPECT_EQ(error_of<MeshError>([&] { write_obj(nowhere, {}); }), nowhere + ": cannot be written");
 }
 
 /// What the fuzzer found worth keeping (tests/fuzz/fuzz_obj.cpp): accepted and round-tripped, or refused with a place.
@@ -149,7 +141,7 @@ TEST(MeshIo, FuzzCorpusIsReadOrRefused) {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(file), {});
     TriangleMesh mesh;
-    const std::string error = error_of([&] { mesh = parse(text); });
+    const std::string error = error_of<MeshError>([&] { mesh = parse(text); });
     if (error != "accepted") {
       EXPECT_TRUE(error.starts_with("t.obj:")) << entry.path() << ": " << error;
       ++refused;

@@ -5,26 +5,17 @@
 #include <array>
 #include <functional>
 #include <numbers>
-#include <random>
 
 #include "bodies/shell.hpp"
 #include "kernels/shell.hpp"
+#include "support/random.hpp"
 
 namespace stiction {
 namespace {
 
 using V = V3<double>;
 
-class Random {
- public:
-  explicit Random(unsigned seed) : engine_(seed) {}
-  double operator()(double lo, double hi) { return std::uniform_real_distribution<double>(lo, hi)(engine_); }
-  V vector(double lo, double hi) { return {(*this)(lo, hi), (*this)(lo, hi), (*this)(lo, hi)}; }
-  Quat rotation() { return Quat((*this)(-1, 1), (*this)(-1, 1), (*this)(-1, 1), (*this)(-1, 1)).normalized(); }
-
- private:
-  std::mt19937 engine_;
-};
+using test::Random;
 
 // A triangle of size about 1 in its rest plane and its three positions.
 struct Triangle {

@@ -4,12 +4,12 @@
 #include <oneapi/tbb/global_control.h>
 
 #include <Eigen/Dense>
-#include <random>
 
 #include "bodies/frames.hpp"
 #include "bodies/solid.hpp"
 #include "geometry/tet_mesh.hpp"
 #include "support/body_driver.hpp"
+#include "support/random.hpp"
 
 namespace stiction {
 namespace {
@@ -21,11 +21,7 @@ using FramesDriver = BodyDriver<FramesBody>;
 constexpr Material kMaterials[] = {Material::corotated, Material::fixed_corotated, Material::st_venant_kirchhoff,
                                    Material::neo_hookean, Material::stable_neo_hookean};
 
-struct Random {
-  std::mt19937 engine{5};
-  double operator()(double lo, double hi) { return std::uniform_real_distribution<double>(lo, hi)(engine); }
-  Vec3 vector(double size = 1) { return {(*this)(-size, size), (*this)(-size, size), (*this)(-size, size)}; }
-};
+using test::Random;
 
 Solid soft_box(Material material = Material::fixed_corotated, std::array<int, 3> cells = {2, 1, 1}) {
   Solid solid;
@@ -93,7 +89,7 @@ void for_each_bar(double damping, Test&& test) {
 
 template <class Driver>
 void disturb(Driver& d, double size) {
-  Random random;
+  Random random(5);
   for (Vec3& x : d.nodes.x) x += random.vector(size);
   d.begin();
 }
@@ -129,7 +125,7 @@ TEST(FramesBody, ForceIsMinusTheGradientOfTheEnergy) {
 // Where everything is in tension and still being stretched, nothing has to be projected: A is the derivative of g.
 template <class Driver>
 void expect_matrix_is_the_derivative(Driver& d) {
-  Random random;
+  Random random(5);
   for (Vec3& x : d.nodes.x) x = 1.1 * x + random.vector(5e-4);
   d.begin();
   for (int j = 0; j < d.nodes.size(); ++j) d.v[j] = 3 * d.nodes.x[j] + random.vector(0.01);
@@ -173,7 +169,7 @@ TEST(FramesBody, MatrixIsTheDerivativeOfTheForceInTension) {
 
 template <class Driver>
 void expect_positive_definite_when_scrambled(Driver& d) {
-  Random random;
+  Random random(5);
   for (Vec3& x : d.nodes.x) x = random.vector(0.2);
   d.begin();
   for (Vec3& v : d.v) v = random.vector(10);
@@ -224,7 +220,7 @@ TEST(FramesBody, FiniteRigidMotionMeetsNoForceAndNoDamping) {
 template <class Driver>
 void expect_balance(Driver& d) {
   disturb(d, 0.02);
-  Random random;
+  Random random(5);
   for (Vec3& v : d.v) v = random.vector(0.5);
   d.nodes.v = d.v;
   Eigen::MatrixXd A;
@@ -334,7 +330,7 @@ TEST(SolidBody, DoesNotDependOnThreads) {
 TEST(FramesBody, SkinReproducesTheRestSurfaceAndAffineMotion) {
   FramesDriver d(frame_bar(Material::corotated, 4));
   const Frames spec = frame_bar(Material::corotated, 4);
-  Random random;
+  Random random(5);
   Mat3 L = Mat3::Identity();
   for (int a = 0; a < 3; ++a) L.col(a) += random.vector(0.5);
   for (const bool moved : {false, true}) {

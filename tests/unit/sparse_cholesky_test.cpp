@@ -7,29 +7,21 @@
 
 #include <Eigen/Dense>
 #include <cmath>
-#include <random>
+
+#include "support/random.hpp"
 
 namespace stiction {
 namespace {
 
 using Pairs = std::vector<std::pair<int, int>>;
 
-class Random {
- public:
-  explicit Random(unsigned seed) : engine_(seed) {}
-  double operator()(double lo, double hi) { return std::uniform_real_distribution<double>(lo, hi)(engine_); }
-  int below(int n) { return std::uniform_int_distribution<int>(0, n - 1)(engine_); }
-  Mat3 matrix() {
-    return Mat3::NullaryExpr([&] { return (*this)(-1, 1); });
-  }
+struct Random : test::Random {
+  using test::Random::Random;
   std::vector<Vec3> vectors(int n) {
     std::vector<Vec3> v(n);
-    for (Vec3& a : v) a = Vec3::NullaryExpr([&] { return (*this)(-1, 1); });
+    for (Vec3& a : v) a = vector();
     return v;
   }
-
- private:
-  std::mt19937 engine_;
 };
 
 Pairs random_pairs(Random& random, int size, int count) {

@@ -9,9 +9,12 @@
 #include <sstream>
 
 #include "geometry/tet_mesh.hpp"
+#include "support/error_of.hpp"
 
 namespace stiction {
 namespace {
+
+using test::error_of;
 
 const std::string nodes_2 =
     "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n7 0 1 0\n4 0 0 1\n9 5 5 5\n$EndNodes\n";
@@ -31,22 +34,12 @@ TetMesh parse_tiny_tetgen(const std::string& nodes, const std::string& elements)
   return parse_tetgen(nodes, "t.node", elements, "t.ele");
 }
 
-template <typename Read>
-std::string error_of(const Read& read) {
-  try {
-    read();
-  } catch (const MeshError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
 std::string msh_error(const std::string& text) {
-  return error_of([&] { parse_msh(text, "t.msh"); });
+  return error_of<MeshError>([&] { parse_msh(text, "t.msh"); });
 }
 
 std::string tetgen_error(const std::string& nodes, const std::string& elements) {
-  return error_of([&] { parse_tiny_tetgen(nodes, elements); });
+  return error_of<MeshError>([&] { parse_tiny_tetgen(nodes, elements); });
 }
 
 void expect_tiny(const TetMesh& mesh) {
@@ -132,9 +125,9 @@ TEST(TetIo, ReadsFilesByTheirEnding) {
   expect_tiny(read_tet_mesh(node));
   expect_tiny(read_tet_mesh(ele));
   const std::string missing = (folder / "none.msh").string();
-  EXPECT_EQ(error_of([&] { read_tet_mesh(missing); }), missing + ": no such file");
+  EXPECT_EQ(error_of<MeshError>([&] { read_tet_mesh(missing); }), missing + ": no such file");
   const std::string other = write("t.vtk", "");
-  EXPECT_EQ(error_of([&] { read_tet_mesh(other); }), other + ": a tet mesh ends in .msh, .node or .ele");
+  EXPECT_EQ(error_of<MeshError>([&] { read_tet_mesh(other); }), other + ": a tet mesh ends in .msh, .node or .ele");
   std::filesystem::remove_all(folder);
 }
 
@@ -171,10 +164,12 @@ TEST(TetIo, RefusesCountsBeyondTheLimits) {
             "t.msh:5:1: number of nodes 99999999999 is more than 67108864");
   TetMeshLimits limits;
   limits.vertices = 4;
-  EXPECT_EQ(error_of([&] { parse_msh(tiny_2, "t.msh", limits); }), "t.msh:5:1: number of nodes 5 is more than 4");
+  EXPECT_EQ(error_of<MeshError>([&] { parse_msh(tiny_2, "t.msh", limits); }),
+            "t.msh:5:1: number of nodes 5 is more than 4");
   limits = {};
   limits.tets = 1;
-  EXPECT_EQ(error_of([&] { parse_msh(tiny_2, "t.msh", limits); }), "t.msh:13:1: number of elements 2 is more than 1");
+  EXPECT_EQ(error_of<MeshError>([&] { parse_msh(tiny_2, "t.msh", limits); }),
+            "t.msh:13:1: number of elements 2 is more than 1");
   // Blocks that hold more than the total.
   EXPECT_EQ(msh_error("$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 2 1 2\n0 1 0 3\n"),
             "t.msh:6:7: number of nodes in the block 3 is more than 2");
