@@ -10,9 +10,6 @@
 // threads.
 #pragma once
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -28,6 +25,7 @@
 
 #include "geometry/morton.hpp"
 #include "geometry/moving_box.hpp"
+#include "parallel/chunk_lists.hpp"
 
 namespace stiction {
 
@@ -97,8 +95,8 @@ class Bvh {
   // Scratch of the sort and the pair search, kept between calls.
   MortonSort morton_sort_;
   std::vector<int> query_order_;
-  std::vector<std::vector<int>> chunk_partners_;  // accepted primitives of a chunk, query after query
-  std::vector<std::size_t> first_pair_;           // position in the output of each query's first pair
+  ChunkLists<int> partners_;             // accepted primitives, query after query
+  std::vector<std::size_t> first_pair_;  // position in the output of each query's first pair
 };
 
 inline unsigned Bvh::overlap_mask(const Node& node, const Key& key) {
@@ -186,23 +184,17 @@ template <class Filter>
 void Bvh::pairs_with(std::span<const MovingBox> queries, Filter filter, std::vector<std::pair<int, int>>& out) {
   morton_order(queries, query_order_);
   const std::size_t n = queries.size();
-  const std::size_t chunks = (n + kChunk - 1) / kChunk;
-  if (chunk_partners_.size() < chunks) chunk_partners_.resize(chunks);
   first_pair_.resize(n + 1);
   first_pair_[0] = 0;
-  const auto chunk_order = [&](std::size_t chunk) {
-    return std::span<const int>(query_order_)
-        .subspan(chunk * kChunk, std::min<std::size_t>(kChunk, n - chunk * kChunk));
+  const auto members = [&](std::size_t first, std::size_t last) {
+    return std::span<const int>(query_order_).subspan(first, last - first);
   };
 
   // Search, and count the pairs of each query.
-  tbb::parallel_for(std::size_t{0}, chunks, [&](std::size_t chunk) {
-    std::vector<int> partners = std::move(chunk_partners_[chunk]);  // off the line that neighbours write to
-    partners.clear();
+  const auto search = [&](std::size_t first, std::size_t last, std::vector<int>& partners) {
     std::array<std::vector<int>, kBlock> found;
-    const std::span<const int> members = chunk_order(chunk);
-    for (std::size_t begin = 0; begin < members.size(); begin += kBlock) {
-      const auto block = members.subspan(begin, std::min<std::size_t>(kBlock, members.size() - begin));
+    for (std::size_t begin = first; begin < last; begin += kBlock) {
+      const auto block = members(begin, std::min<std::size_t>(begin + kBlock, last));
       query_block(queries, block, [&](std::size_t k, int j) {
         if (filter(block[k], j)) found[k].push_back(j);
       });
@@ -213,18 +205,22 @@ void Bvh::pairs_with(std::span<const MovingBox> queries, Filter filter, std::vec
         found[k].clear();
       }
     }
-    chunk_partners_[chunk] = std::move(partners);
-  });
+  };
+  partners_.collect_chunks(n, search, kChunk);
 
   // Place each query's pairs, in the order of the queries.
   add_up(first_pair_);
   out.resize(first_pair_[n]);
-  tbb::parallel_for(std::size_t{0}, chunks, [&](std::size_t chunk) {
-    const int* partner = chunk_partners_[chunk].data();
-    for (const int i : chunk_order(chunk)) {
-      for (std::size_t k = first_pair_[i]; k < first_pair_[i + 1]; ++k) out[k] = {i, *partner++};
-    }
-  });
+  for_each_chunk(
+      n,
+      [&](std::size_t chunk, std::size_t first, std::size_t last) {
+        const int* partner = partners_.chunk(chunk).data();
+        for (const int i : members(first, last)) {
+          for (std::size_t k = first_pair_[i]; k < first_pair_[i + 1]; ++k) out[k] = {i, *partner++};
+        }
+      },
+      kChunk);
+  partners_.clear();
 }
 
 }  // namespace stiction

@@ -1,8 +1,11 @@
-// Lists that grow in parallel, one a chunk of the work: joined chunk after chunk they do not depend on the threads.
+// A list that grows in parallel: each thread appends to its own part, and the parts are read chunk of work after chunk
+// of work, so that the order does not depend on the threads. Memory is kept by the thread and not by the chunk: chunks
+// that find much take turns from step to step, and room for the most that each ever found would grow for ever.
 #pragma once
 
+#include <oneapi/tbb/enumerable_thread_specific.h>
+
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "parallel/loops.hpp"
@@ -15,49 +18,79 @@ class ChunkLists {
   /// Calls f(i, list) for i in [0, count); it appends to the list. May be called several times before clear().
   template <class F>
   void collect(std::size_t count, F&& f, std::size_t per_chunk = kIndicesPerChunk) {
-    const std::size_t first = used_;
-    used_ += chunk_count(count, per_chunk);
-    grow_to(lists_, used_);
-    for_each_chunk(
+    collect_chunks(
         count,
-        [&](std::size_t chunk, std::size_t begin, std::size_t end) {
-          std::vector<T> list = std::move(lists_[first + chunk]);  // off the line that neighbours write to
-          list.clear();
-          for (std::size_t i = begin; i < end; ++i) f(i, list);
-          lists_[first + chunk] = std::move(list);
+        [&](std::size_t first, std::size_t last, std::vector<T>& list) {
+          for (std::size_t i = first; i < last; ++i) f(i, list);
         },
         per_chunk);
   }
 
-  /// How many elements the lists have together; finds the place of each list's first.
-  std::size_t count() {
-    place_.assign(used_ + 1, 0);
-    for (std::size_t k = 0; k < used_; ++k) place_[k + 1] = place_[k] + lists_[k].size();
-    return place_[used_];
+  /// Calls f(first, last, list) for the chunks of [0, count); it appends to the list.
+  template <class F>
+  void collect_chunks(std::size_t count, F&& f, std::size_t per_chunk) {
+    const std::size_t before = chunks_.size();
+    chunks_.resize(before + chunk_count(count, per_chunk));
+    for_each_chunk(
+        count,
+        [&](std::size_t chunk, std::size_t first, std::size_t last) {
+          std::vector<T>& list = lists_.local();
+          const std::size_t begin = list.size();
+          f(first, last, list);
+          chunks_[before + chunk] = {&list, begin, list.size() - begin};
+        },
+        per_chunk);
   }
 
-  /// Calls f(place, element) for each element, in parallel over the lists. count() must have been called before.
+  /// What was found in a chunk, counted over all calls since clear().
+  std::span<const T> chunk(std::size_t k) const {
+    return std::span(*chunks_[k].list).subspan(chunks_[k].begin, chunks_[k].count);
+  }
+
+  /// How many elements there are; finds the place of each chunk's first.
+  std::size_t count() {
+    place_.assign(chunks_.size() + 1, 0);
+    for (std::size_t k = 0; k < chunks_.size(); ++k) place_[k + 1] = place_[k] + chunks_[k].count;
+    return place_.back();
+  }
+
+  /// Calls f(place, element) for each element, in parallel over the chunks. count() must have been called before.
   template <class F>
   void for_each(F&& f) const {
-    tbb::parallel_for(std::size_t{0}, used_, [&](std::size_t k) {
+    tbb::parallel_for(std::size_t{0}, chunks_.size(), [&](std::size_t k) {
       std::size_t place = place_[k];
-      for (const T& element : lists_[k]) f(place++, element);
+      for (const T& element : chunk(k)) f(place++, element);
     });
   }
 
-  /// Puts all elements, list after list, into `out` and forgets them.
+  /// Puts all elements, chunk after chunk, into `out` and forgets them.
   void move_into(std::vector<T>& out) {
     out.resize(count());
     for_each([&](std::size_t place, const T& element) { out[place] = element; });
     clear();
   }
 
+  /// How many elements there is room for.
+  std::size_t capacity() const {
+    std::size_t room = 0;
+    for (const std::vector<T>& list : lists_) room += list.capacity();
+    return room;
+  }
+
   /// Forgets the elements and keeps the memory.
-  void clear() { used_ = 0; }
+  void clear() {
+    chunks_.clear();
+    for (std::vector<T>& list : lists_) list.clear();
+  }
 
  private:
-  std::vector<std::vector<T>> lists_;
-  std::size_t used_ = 0;
+  struct Chunk {
+    const std::vector<T>* list;
+    std::size_t begin, count;
+  };
+
+  tbb::enumerable_thread_specific<std::vector<T>> lists_;
+  std::vector<Chunk> chunks_;
   std::vector<std::size_t> place_;
 };
 

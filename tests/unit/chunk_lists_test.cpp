@@ -1,0 +1,55 @@
+#include "parallel/chunk_lists.hpp"
+
+#include <gtest/gtest.h>
+#include <oneapi/tbb/task_arena.h>
+
+namespace stiction {
+namespace {
+
+// Index i appends i, i mod 3 times.
+std::vector<int> collected(ChunkLists<int>& lists, int count, std::size_t per_chunk) {
+  lists.collect(
+      count, [](std::size_t i, std::vector<int>& list) { list.insert(list.end(), i % 3, static_cast<int>(i)); },
+      per_chunk);
+  std::vector<int> all;
+  lists.move_into(all);
+  return all;
+}
+
+TEST(ChunkLists, KeepTheOrderOfTheIndicesForAnyThreadsAndChunks) {
+  std::vector<int> expected;
+  for (int i = 0; i < 5000; ++i) expected.insert(expected.end(), i % 3, i);
+  ChunkLists<int> lists;
+  for (const int threads : {1, 2, 4}) {
+    for (const std::size_t per_chunk : {1, 7, 1024, 8192}) {
+      tbb::task_arena(threads).execute([&] { EXPECT_EQ(collected(lists, 5000, per_chunk), expected); });
+    }
+  }
+}
+
+TEST(ChunkLists, JoinWhatSeveralCallsCollect) {
+  ChunkLists<int> lists;
+  for (const int offset : {0, 100}) {
+    lists.collect(
+        100, [&](std::size_t i, std::vector<int>& list) { list.push_back(offset + static_cast<int>(i)); }, 8);
+  }
+  ASSERT_EQ(lists.count(), 200u);
+  lists.for_each([](std::size_t place, int element) { EXPECT_EQ(static_cast<int>(place), element); });
+}
+
+TEST(ChunkLists, DoNotGrowWhenTheChunksThatFindMuchTakeTurns) {
+  ChunkLists<int> lists;
+  std::vector<int> all;
+  tbb::task_arena(2).execute([&] {
+    for (std::size_t round = 0; round < 500; ++round) {
+      lists.collect(
+          500, [&](std::size_t i, std::vector<int>& list) { list.resize(list.size() + (i == round ? 1000 : 0)); }, 1);
+      lists.move_into(all);
+      ASSERT_EQ(all.size(), 1000u);
+    }
+  });
+  EXPECT_LE(lists.capacity(), 2u * 1024u);
+}
+
+}  // namespace
+}  // namespace stiction
