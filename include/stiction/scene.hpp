@@ -59,6 +59,7 @@ struct ContactOptions {
   double cohesion_distance = 0.0;   ///< gap at which the attraction has fallen to zero, m
   double restitution = 0.0;         ///< B11's k: rebound speed over approach speed
   bool self_collision = true;       ///< contacts between and within strands
+  int max_candidates = 0;           ///< pairs kept for detection in a step; 0 = 250 an edge or vertex, 10⁷ at least
 };
 
 /// A time and a value; values between keys are interpolated linearly, held before the first and after the last.

@@ -17,7 +17,9 @@ namespace {
 constexpr double kTypicalSlack = 0.05;  // of the root mean square displacement: slack that a step starts with, at most
 constexpr double kRadiusSlack = 0.05;   // of the mean radius, added to it
 constexpr double kFirstDeviation = 5;   // mean radii: what the first step expects to be off by
-constexpr double kGrowth = 0.15;        // of a deviation from the expected displacements: slack about the new ones
+constexpr std::size_t kUsualPairs = 250;          // of an edge or vertex: hair that falls on hair at 5 m/s has fewer
+constexpr std::size_t kAlwaysPairs = 10'000'000;  // that there is memory for in any scene
+constexpr double kGrowth = 0.15;  // of a deviation from the expected displacements: slack about the new ones
 
 std::array<int, 1> vertices_of(const SurfacePoint& p) { return {p.node}; }
 std::array<int, 3> vertices_of(const SurfaceTriangle& t) { return {t.a, t.b, t.c}; }
@@ -42,6 +44,15 @@ Candidates::Candidates(const Surface& surface, const StepVertices& vertices, con
     : surface_(surface), vertices_(vertices), options_(options), edge_blocks_(surface.edges, options) {
   for (const SurfacePoint& p : surface_.points) mean_radius_ += p.radius / static_cast<double>(surface_.points.size());
   last_deviation_ = kFirstDeviation * mean_radius_;
+  most_pairs_ = options_.max_candidates > 0
+                    ? static_cast<std::size_t>(options_.max_candidates)
+                    : std::max(kAlwaysPairs, kUsualPairs * (surface_.edges.size() + surface_.points.size()));
+}
+
+void Candidates::require(bool found_all) const {
+  if (!found_all)
+    throw TooManyPairs("more than " + std::to_string(most_pairs_) +
+                       " pairs of edges and triangles may meet (contact.max_candidates)");
 }
 
 std::pair<int, int> Candidates::edge_pair(std::size_t i) const {
@@ -168,14 +179,16 @@ void Candidates::search() {
   const Stopwatch watch(broad_seconds_);
   ++broad_phases_;
   edge_blocks_.begin_step(vertices_.x, expected_, largest_);
-  edge_blocks_.find_pairs([&](int i, int j) { return places_may_touch(i, j); }, edge_pairs_.pair);
+  edge_pairs_.pair.clear();
+  point_pairs_.pair.clear();
+  require(edge_blocks_.find_pairs([&](int i, int j) { return places_may_touch(i, j); }, room(), edge_pairs_.pair));
   complete(edge_pairs_, 0);
   edge_pairs_.listed.clear();
   if (surface_.triangles.empty()) return;
   build<SurfaceTriangle>(surface_.triangles, triangle_boxes_);
   build<SurfacePoint>(surface_.points, point_boxes_);
-  triangle_boxes_.tree.pairs_with(
-      point_boxes_.box, [&](int p, int t) { return point_may_touch(p, t); }, point_pairs_.pair);
+  require(triangle_boxes_.tree.pairs_with(
+      point_boxes_.box, [&](int p, int t) { return point_may_touch(p, t); }, point_pairs_.pair, room()));
   complete(point_pairs_, 0);
   point_pairs_.listed.clear();
   point_pairs_.listed.insert(point_pairs_.pair);
@@ -204,11 +217,11 @@ void Candidates::extend() {
   const Stopwatch watch(broad_seconds_);
   ++broad_phases_;
   edge_blocks_.follow(expected_, vertex_left_);
-  edge_blocks_.find_new_pairs(
+  require(edge_blocks_.find_new_pairs(
       [&](int i, int j) {
         return !edge_pairs_.listed.contains({i, j}) && places_may_touch(i, j);
       },
-      found_);
+      room(), found_));
   add_found(edge_pairs_, [](const std::pair<int, int>& f) { return f; });
 
   if (surface_.triangles.empty()) return;
@@ -216,13 +229,13 @@ void Candidates::extend() {
   refit_changed<SurfacePoint>(surface_.points, point_boxes_);
   const Changed &triangles = triangle_boxes_.changed, &points = point_boxes_.changed;
   const auto is_new = [&](int p, int t) { return !point_pairs_.listed.contains({p, t}) && point_may_touch(p, t); };
-  triangle_boxes_.tree.pairs_with(
-      points.box, [&](int k, int t) { return is_new(points.index[k], t); }, found_);
+  require(triangle_boxes_.tree.pairs_with(
+      points.box, [&](int k, int t) { return is_new(points.index[k], t); }, found_, room()));
   add_found(point_pairs_, [&](const std::pair<int, int>& f) -> std::pair<int, int> {
     return {points.index[f.first], f.second};
   });
-  point_boxes_.tree.pairs_with(
-      triangles.box, [&](int k, int p) { return !points.mark[p] && is_new(p, triangles.index[k]); }, found_);
+  require(point_boxes_.tree.pairs_with(
+      triangles.box, [&](int k, int p) { return !points.mark[p] && is_new(p, triangles.index[k]); }, found_, room()));
   add_found(point_pairs_, [&](const std::pair<int, int>& f) -> std::pair<int, int> {
     return {f.second, triangles.index[f.first]};
   });

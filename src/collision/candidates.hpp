@@ -7,6 +7,7 @@
 #pragma once
 
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,12 @@ struct CandidatePairs {
   PairSet listed;                   ///< those in `pair`; of edges, those found after the step's first search
 
   std::size_t size() const { return pair.size(); }
+};
+
+/// A step in which so many pairs may meet that memory would not hold them: something moves too far at once.
+class TooManyPairs : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 class Candidates {
@@ -104,6 +111,10 @@ class Candidates {
     Changed changed;
   };
 
+  /// How many more pairs may be added.
+  std::size_t room() const { return most_pairs_ - size(); }
+  /// Throws TooManyPairs otherwise.
+  void require(bool found_all) const;
   void expect(std::span<const Vec3> v);
   void search();
   void extend();
@@ -126,7 +137,8 @@ class Candidates {
   const Surface& surface_;
   const StepVertices& vertices_;
   ContactOptions options_;
-  double mean_radius_ = 0;  // m
+  double mean_radius_ = 0;      // m
+  std::size_t most_pairs_ = 0;  // in a step
 
   std::vector<Expected> expected_;  // of each vertex: what the candidates hold for
   EdgeBlocks edge_blocks_;

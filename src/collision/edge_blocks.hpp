@@ -50,14 +50,15 @@ class EdgeBlocks {
   const std::array<int, 2>& ends_at(int place) const { return ends_[place]; }
 
   /// All pairs of places that may come into contact by the displacements that begin_step() was given, if
-  /// filter(place, place) holds. The lower place comes first.
+  /// filter(place, place) holds. The lower place comes first. Returns false, and nothing of use, where there are more
+  /// than `most`.
   template <class Filter>
-  void find_pairs(Filter&& filter, std::vector<std::pair<int, int>>& out);
+  bool find_pairs(Filter&& filter, std::size_t most, std::vector<std::pair<int, int>>& out);
 
   /// Those that may by the displacements expected now and not by those of begin_step(), and have an edge that the last
-  /// follow() changed, if filter(place, place) holds.
+  /// follow() changed, if filter(place, place) holds; false as above.
   template <class Filter>
-  void find_new_pairs(Filter&& filter, std::vector<std::pair<int, int>>& out);
+  bool find_new_pairs(Filter&& filter, std::size_t most, std::vector<std::pair<int, int>>& out);
 
  private:
   static constexpr int kWidth = 8;
@@ -94,6 +95,10 @@ class EdgeBlocks {
   /// Of the lanes in the mask.
   MovingBox box_of(int block, unsigned lanes) const;
 
+  /// Runs search(block, found) for all blocks; false where it finds more than `most`.
+  template <class Search>
+  bool collect(Search&& search, std::size_t most, std::vector<std::pair<int, int>>& out);
+
   const std::vector<SurfaceEdge>& edges_;
   ContactOptions options_;
   double rounding_ = 0;                   // m
@@ -108,8 +113,17 @@ class EdgeBlocks {
   ChunkLists<std::pair<int, int>> found_;
 };
 
+template <class Search>
+bool EdgeBlocks::collect(Search&& search, std::size_t most, std::vector<std::pair<int, int>>& out) {
+  found_.set_limit(most);
+  found_.collect(shape_.size(), search, kBlocksPerChunk);
+  const bool all = !found_.full();
+  found_.move_into(out);
+  return all;
+}
+
 template <class Filter>
-void EdgeBlocks::find_pairs(Filter&& filter, std::vector<std::pair<int, int>>& out) {
+bool EdgeBlocks::find_pairs(Filter&& filter, std::size_t most, std::vector<std::pair<int, int>>& out) {
   const auto search = [&](std::size_t block, std::vector<std::pair<int, int>>& found) {
     const int a = static_cast<int>(block);
     Repeated each;
@@ -127,12 +141,11 @@ void EdgeBlocks::find_pairs(Filter&& filter, std::vector<std::pair<int, int>>& o
       }
     });
   };
-  found_.collect(shape_.size(), search, kBlocksPerChunk);
-  found_.move_into(out);
+  return collect(search, most, out);
 }
 
 template <class Filter>
-void EdgeBlocks::find_new_pairs(Filter&& filter, std::vector<std::pair<int, int>>& out) {
+bool EdgeBlocks::find_new_pairs(Filter&& filter, std::size_t most, std::vector<std::pair<int, int>>& out) {
   const auto search = [&](std::size_t block, std::vector<std::pair<int, int>>& found) {
     const int a = static_cast<int>(block);
     if (changed_[a] == 0) return;
@@ -154,8 +167,7 @@ void EdgeBlocks::find_new_pairs(Filter&& filter, std::vector<std::pair<int, int>
       }
     });
   };
-  found_.collect(shape_.size(), search, kBlocksPerChunk);
-  found_.move_into(out);
+  return collect(search, most, out);
 }
 
 }  // namespace stiction

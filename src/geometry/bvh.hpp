@@ -15,6 +15,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -52,9 +53,10 @@ class Bvh {
   void query_from(int first, const MovingBox& box, F&& callback) const;
 
   /// Every (query, primitive) that may meet and for which `filter(query, primitive)` holds; sorted. The filter is
-  /// called from several threads.
+  /// called from several threads. Returns false, and nothing of use, where there are more than `most`.
   template <class Filter>
-  void pairs_with(std::span<const MovingBox> queries, Filter filter, std::vector<std::pair<int, int>>& out);
+  bool pairs_with(std::span<const MovingBox> queries, Filter filter, std::vector<std::pair<int, int>>& out,
+                  std::size_t most = std::numeric_limits<std::size_t>::max());
 
  private:
   static constexpr int kWidth = 8, kLog2Width = 3;
@@ -181,7 +183,8 @@ void Bvh::query_block(std::span<const MovingBox> queries, std::span<const int> b
 }
 
 template <class Filter>
-void Bvh::pairs_with(std::span<const MovingBox> queries, Filter filter, std::vector<std::pair<int, int>>& out) {
+bool Bvh::pairs_with(std::span<const MovingBox> queries, Filter filter, std::vector<std::pair<int, int>>& out,
+                     std::size_t most) {
   morton_order(queries, query_order_);
   const std::size_t n = queries.size();
   first_pair_.resize(n + 1);
@@ -206,7 +209,12 @@ void Bvh::pairs_with(std::span<const MovingBox> queries, Filter filter, std::vec
       }
     }
   };
+  partners_.set_limit(most);
   partners_.collect_chunks(n, search, kChunk);
+  if (partners_.full()) {
+    partners_.clear();
+    return false;
+  }
 
   // Place each query's pairs, in the order of the queries.
   add_up(first_pair_);
@@ -221,6 +229,7 @@ void Bvh::pairs_with(std::span<const MovingBox> queries, Filter filter, std::vec
       },
       kChunk);
   partners_.clear();
+  return true;
 }
 
 }  // namespace stiction

@@ -5,6 +5,8 @@
 
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
+#include <atomic>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -36,11 +38,17 @@ class ChunkLists {
         [&](std::size_t chunk, std::size_t first, std::size_t last) {
           std::vector<T>& list = lists_.local();
           const std::size_t begin = list.size();
-          f(first, last, list);
+          if (!full()) f(first, last, list);
           chunks_[before + chunk] = {&list, begin, list.size() - begin};
+          found_ += list.size() - begin;
         },
         per_chunk);
   }
+
+  /// More elements than this are of no use: when there are more, what is still to be collected is left out.
+  void set_limit(std::size_t most) { most_ = most; }
+  /// Whether there are more than that, which does not depend on the threads; some elements are missing then.
+  bool full() const { return found_.load(std::memory_order_relaxed) > most_; }
 
   /// What was found in a chunk, counted over all calls since clear().
   std::span<const T> chunk(std::size_t k) const {
@@ -80,6 +88,7 @@ class ChunkLists {
   /// Forgets the elements and keeps the memory.
   void clear() {
     chunks_.clear();
+    found_ = 0;
     for (std::vector<T>& list : lists_) list.clear();
   }
 
@@ -92,6 +101,8 @@ class ChunkLists {
   tbb::enumerable_thread_specific<std::vector<T>> lists_;
   std::vector<Chunk> chunks_;
   std::vector<std::size_t> place_;
+  std::atomic<std::size_t> found_ = 0;
+  std::size_t most_ = std::numeric_limits<std::size_t>::max();
 };
 
 }  // namespace stiction

@@ -118,6 +118,10 @@ const Section& contact_section() {
           .add("restitution", "", within(0, 1), "Rebound speed over approach speed.",
                [](C& c) { return &c.restitution; })
           .add("self_collision", "Contacts between and within strands.", [](C& c) { return &c.self_collision; })
+          .add("max_candidates", "", within(0, 2e9),
+               "Pairs that detection keeps, 40 to 60 bytes each; a step that needs more is halved. 0: 250 an edge or "
+               "vertex, at least ten million.",
+               [](C& c) { return &c.max_candidates; })
           .build();
   return section;
 }

@@ -17,6 +17,7 @@ namespace {
 constexpr double kHeld = 0.5;      // of the change of velocity without contacts: less than that, and contacts hold it
 constexpr double kSteady = 0.6;    // of a component's impulses: what changed by less is expected to go on as it is
 constexpr double kSurprise = 1.5;  // of an earlier change of velocity: more than that, and it does not
+constexpr double kWild = 3;        // of any change of velocity to expect: forces that lead to more are no start
 constexpr double kDeepFall = 4;    // diameters of the thinnest body: a step's fall of more leads past its contacts
 
 // One step, its stages in the order in which advance() calls them.
@@ -42,6 +43,7 @@ class Step {
   void linearise();
   bool solve_unconstrained(int newton_iteration);
   void detect_first_contacts();
+  bool start_forces();
   bool release_untouched();
   void sort_contacts();
   bool solve_friction(int newton_iteration);
@@ -62,11 +64,15 @@ class Step {
   void find_held();
   void try_kept_impulses();
   bool drop_useless_impulses();
-  double change_of(std::size_t component) const;
+  double change_of(std::size_t component) const { return change_of(component, v_); }
+  double change_of(std::size_t component, std::span<const Vec3> v) const;
   double impulse_change(std::size_t component) const;
   std::vector<std::uint8_t> touching_components() const;
   /// A v = f + impulse for the marked components.
-  bool solve(std::span<const std::uint8_t> components, std::span<const Vec3> impulse);
+  bool solve(std::span<const std::uint8_t> components, std::span<const Vec3> impulse, std::span<Vec3> v);
+  bool solve(std::span<const std::uint8_t> components, std::span<const Vec3> impulse) {
+    return solve(components, impulse, v_);
+  }
   /// Whether contacts pushed the component in the last step.
   bool pushed(std::size_t component) const {
     const auto [first, last] = world_.component_nodes[component];
@@ -197,13 +203,13 @@ bool Step::drop_useless_impulses() {
   return dropped > 0;
 }
 
-// From the start of the step to the iterate, root mean square over the mass of the free nodes, m/s.
-double Step::change_of(std::size_t component) const {
+// From the start of the step to v, root mean square over the mass of the free nodes, m/s.
+double Step::change_of(std::size_t component, std::span<const Vec3> v) const {
   const auto [first, last] = world_.component_nodes[component];
   double sum = 0, mass = 0;
   for (int j = first; j < last; ++j) {
     if (nodes_.fixed[j]) continue;
-    sum += nodes_.m[j] * (v_[j] - nodes_.v[j]).squaredNorm();
+    sum += nodes_.m[j] * (v[j] - nodes_.v[j]).squaredNorm();
     mass += nodes_.m[j];
   }
   return mass > 0 ? std::sqrt(sum / mass) : 0.0;
@@ -221,10 +227,10 @@ std::vector<std::uint8_t> Step::touching_components() const {
   return touching;
 }
 
-bool Step::solve(std::span<const std::uint8_t> components, std::span<const Vec3> impulse) {
+bool Step::solve(std::span<const std::uint8_t> components, std::span<const Vec3> impulse, std::span<Vec3> v) {
   const Stopwatch watch(report_.t_dynamics);
   const int before = dynamics_.linear_iterations();
-  const bool good = dynamics_.solve_unweighted(components, impulse, v_, linear_tolerance());
+  const bool good = dynamics_.solve_unweighted(components, impulse, v, linear_tolerance());
   report_.linear_iterations += dynamics_.linear_iterations() - before;
   return good;
 }
@@ -251,7 +257,28 @@ void Step::detect_first_contacts() {
     const std::vector<Contact> continuous = detector.continuous(v_);
     admm_.contacts.insert(admm_.contacts.end(), continuous.begin(), continuous.end());
   }
+}
+
+// Contacts start with the forces of the last step (D20 6.2.1). Among hairs so dense that contacts contradict each other
+// forces grow from step to step, and once their contacts let go they throw a hair through all others. A component
+// that they would change the velocity of by more than it would change without contacts, and did in the last step,
+// starts without them.
+bool Step::start_forces() {
   copy_in_chunks(state_.lambda, admm_.lambda);
+  if (!thin_ || state_.free_change.empty()) return true;
+  std::vector<std::uint8_t> marked(world_.component_count);
+  for_each_index(marked.size(), [&](std::size_t c) { marked[c] = pushed(c); });
+  dynamics_.mark_groups(marked);
+  copy_in_chunks(v_, state_.v_hat);
+  if (!solve(marked, state_.lambda, state_.v_hat)) return false;
+  for_each_index(marked.size(), [&](std::size_t c) {
+    if (!marked[c] ||
+        change_of(c, state_.v_hat) <= kWild * std::max(state_.free_change[c], state_.velocity_change[c]))
+      return;
+    const auto [first, last] = world_.component_nodes[c];
+    std::fill(admm_.lambda.begin() + first, admm_.lambda.begin() + last, Vec3::Zero());
+  });
+  return true;
 }
 
 // What was held or pushed by contacts that are no longer there moves without any.
@@ -408,14 +435,14 @@ bool Step::finite(std::string& failure) const {
 
 }  // namespace
 
-bool advance(World& world, StepState& state, double time, double dt, StepReport& report, std::string& failure) {
+bool advance(World& world, StepState& state, double time, double dt, StepReport& report, std::string& failure) try {
   Step step(world, state, time, dt, report);
   step.move_kinematic_bodies();
   failure.clear();
   if (!step.predict()) return step.name_failure(failure);
   for (int k = 0; k < world.scene.solver.newton_iterations; ++k) {
     step.linearise();
-    bool good = step.solve_unconstrained(k);
+    bool good = (k > 0 || step.start_forces()) && step.solve_unconstrained(k);
     good = good && step.finite(failure);
     if (good && k == 0) {
       step.detect_first_contacts();
@@ -431,6 +458,9 @@ bool advance(World& world, StepState& state, double time, double dt, StepReport&
   step.advance_state();
   step.measure();
   return true;
+} catch (const TooManyPairs& error) {
+  failure = error.what();
+  return false;
 }
 
 }  // namespace stiction

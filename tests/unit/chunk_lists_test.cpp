@@ -51,5 +51,21 @@ TEST(ChunkLists, DoNotGrowWhenTheChunksThatFindMuchTakeTurns) {
   EXPECT_LE(lists.capacity(), 2u * 1024u);
 }
 
+TEST(ChunkLists, AreFullBeyondTheirLimitForAnyThreads) {
+  for (const int threads : {1, 2, 4}) {
+    tbb::task_arena(threads).execute([&] {
+      for (const std::size_t most : {4998, 4999}) {
+        ChunkLists<int> lists;
+        lists.set_limit(most);
+        lists.collect(
+            5000, [](std::size_t i, std::vector<int>& list) { list.insert(list.end(), i % 3, 0); }, 16);
+        EXPECT_EQ(lists.full(), most == 4998);
+        lists.clear();
+        EXPECT_FALSE(lists.full());
+      }
+    });
+  }
+}
+
 }  // namespace
 }  // namespace stiction
