@@ -272,8 +272,7 @@ bool Step::start_forces() {
   copy_in_chunks(v_, state_.v_hat);
   if (!solve(marked, state_.lambda, state_.v_hat)) return false;
   for_each_index(marked.size(), [&](std::size_t c) {
-    if (!marked[c] ||
-        change_of(c, state_.v_hat) <= kWild * std::max(state_.free_change[c], state_.velocity_change[c]))
+    if (!marked[c] || change_of(c, state_.v_hat) <= kWild * std::max(state_.free_change[c], state_.velocity_change[c]))
       return;
     const auto [first, last] = world_.component_nodes[c];
     std::fill(admm_.lambda.begin() + first, admm_.lambda.begin() + last, Vec3::Zero());
