@@ -58,6 +58,9 @@ class Candidates {
 
   /// Remembers for the next step by how much this one's end, reached with v, differs from what was expected.
   void learn_slack(std::span<const Vec3> v);
+  /// What iterates were typically off by in the last step, m. It decides how many candidates the next one has.
+  double deviation() const { return last_deviation_; }
+  void set_deviation(double deviation) { last_deviation_ = deviation; }
 
   CandidatePairs& edges() { return edge_pairs_; }
   CandidatePairs& points() { return point_pairs_; }

@@ -53,6 +53,8 @@ class Detector {
   double max_penetration(std::span<const Contact> contacts, std::span<const Vec3> v);
 
   std::size_t candidate_count() const { return candidates_.size(); }
+  double deviation() const { return candidates_.deviation(); }
+  void set_deviation(double deviation) { candidates_.set_deviation(deviation); }
   int broad_phases() const { return candidates_.broad_phases(); }       ///< in this step
   double broad_seconds() const { return candidates_.broad_seconds(); }  ///< in this step
   std::size_t deep_contacts() const { return deep_contacts_; }          ///< recovery bounded, in this step

@@ -261,7 +261,7 @@ void Step::detect_first_contacts() {
 
 // Contacts start with the forces of the last step (D20 6.2.1). Among hairs so dense that contacts contradict each other
 // forces grow from step to step, and once their contacts let go they throw a hair through all others. A component
-// that they would change the velocity of by more than it would change without contacts, and did in the last step,
+// that they would change the velocity of by far more than it would change without contacts, and did in the last step,
 // starts without them.
 bool Step::start_forces() {
   copy_in_chunks(state_.lambda, admm_.lambda);

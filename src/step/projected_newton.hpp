@@ -32,7 +32,7 @@ struct StepState {
   std::vector<std::uint8_t> kept_on;      ///< components that the last step's contact impulses go on to push
   std::vector<Vec3> kept;                 ///< these impulses, kg m/s
   std::vector<double> free_change;        ///< of a component's velocity without contacts, root mean square, m/s
-  std::vector<Vec3> v_hat, r;             ///< of the one residual: velocities that r leads to, impulses
+  std::vector<Vec3> v_hat, r;             ///< velocities that forces lead to, and impulses of the one residual
   std::vector<double> inverse_mass, k_N;  ///< of the one residual
   std::vector<std::pair<ContactKey, std::uint32_t>> order;
   std::vector<Contact> sorted_contacts;

@@ -1,5 +1,6 @@
 #include "stiction/simulation.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
@@ -20,6 +21,7 @@ struct Simulation::Impl {
     put(s, "lambda", state.lambda);
     put(s, "velocity_change", state.velocity_change);
     put(s, "impulse_change", state.impulse_change);
+    put(s, "deviation", std::array{world.detector->deviation()});
     for (const Body* body : world.bodies) body->save(s);
   }
   void load(const Snapshot& s) {
@@ -30,6 +32,9 @@ struct Simulation::Impl {
     get(s, "lambda", state.lambda);
     get(s, "velocity_change", state.velocity_change);
     get(s, "impulse_change", state.impulse_change);
+    std::array<double, 1> deviation{};
+    get(s, "deviation", deviation);
+    world.detector->set_deviation(deviation[0]);
     state.contact_impulse.assign(state.lambda.size(), Vec3::Zero());
     for (Body* body : world.bodies) body->load(s);
   }

@@ -1,6 +1,7 @@
 #include "parallel/chunk_lists.hpp"
 
 #include <gtest/gtest.h>
+#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
 
 namespace stiction {
@@ -48,7 +49,8 @@ TEST(ChunkLists, DoNotGrowWhenTheChunksThatFindMuchTakeTurns) {
       ASSERT_EQ(all.size(), 1000u);
     }
   });
-  EXPECT_LE(lists.capacity(), 2u * 1024u);
+  const int threads = tbb::info::default_concurrency() + 1;  // any of them may have worked in the arena
+  EXPECT_LE(lists.capacity(), 1024u * static_cast<unsigned>(threads));
 }
 
 TEST(ChunkLists, AreFullBeyondTheirLimitForAnyThreads) {
