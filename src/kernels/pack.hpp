@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 
 #if defined(__CUDACC__)
 #define STICTION_KERNEL __host__ __device__ inline
@@ -77,6 +78,23 @@ Pack<T, N> min(const Pack<T, N>& a, const Pack<T, N>& b) {
 template <class T, int N>
 Pack<T, N> abs(const Pack<T, N>& a) {
   return max(a, -a);
+}
+
+/// c - a b, lane by lane, rounded once where the machine has an instruction for that. What the compiler may not do by
+/// itself, as bits must not depend on it (CMakeLists.txt), dense kernels ask for.
+template <class Native>
+Native minus_product(const Native& c, const Native& a, const Native& b) {
+#ifdef __FMA__
+  Native r;
+  for (std::size_t i = 0; i < sizeof(Native) / sizeof(a[0]); ++i) r[i] = __builtin_fma(-a[i], b[i], c[i]);
+  return r;
+#else
+  return c - a * b;
+#endif
+}
+template <class T, int N>
+Pack<T, N> minus_product(const Pack<T, N>& c, const Pack<T, N>& a, const Pack<T, N>& b) {
+  return Pack<T, N>::from(minus_product(c.v, a.v, b.v));
 }
 
 // The same names for plain scalars, so that a kernel reads alike for both.

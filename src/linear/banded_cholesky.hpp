@@ -42,9 +42,9 @@ bool banded_factor(BandView<HB> A, const PackD* shift, BandView<HB> factor) {
       const int c = r - d;
       const PackD* column = &factor.entry(c, 0);
       PackD sum = source[d];
-      for (int j = 1; j + d <= HB && j <= c; ++j) sum -= row[d + j] * column[j];
+      for (int j = 1; j + d <= HB && j <= c; ++j) sum = minus_product(sum, row[d + j], column[j]);
       row[d] = sum * column[0];
-      diagonal -= row[d] * row[d];
+      diagonal = minus_product(diagonal, row[d], row[d]);
     }
     for (int i = 0; i < kLanes; ++i) smallest.v[i] = diagonal.v[i] > 0 ? smallest.v[i] : -1.0;
     row[0] = PackD(1.0) / sqrt(diagonal);
@@ -61,10 +61,10 @@ void banded_solve(BandView<HB> factor, PackD* b) {
     const PackD* row = &factor.entry(r, 0);
     PackD even = b[r], odd(0.0);
     for (int d = reach; d >= 2; d -= 2) {  // the newest value enters last: short dependence
-      even -= row[d] * b[r - d];
-      odd -= row[d - 1] * b[r - d + 1];
+      even = minus_product(even, row[d], b[r - d]);
+      odd = minus_product(odd, row[d - 1], b[r - d + 1]);
     }
-    if (reach % 2 == 1) even -= row[1] * b[r - 1];
+    if (reach % 2 == 1) even = minus_product(even, row[1], b[r - 1]);
     b[r] = (even + odd) * row[0];
   };
   const int head = std::min(HB, factor.rows);
@@ -75,7 +75,7 @@ void banded_solve(BandView<HB> factor, PackD* b) {
     const PackD* row = &factor.entry(r, 0);
     const PackD x = b[r] * row[0];
     b[r] = x;
-    for (int d = 1; d <= reach; ++d) b[r - d] -= row[d] * x;
+    for (int d = 1; d <= reach; ++d) b[r - d] = minus_product(b[r - d], row[d], x);
   };
   for (int r = factor.rows - 1; r >= head; --r) backward_row(r, HB);
   for (int r = head - 1; r >= 0; --r) backward_row(r, r);

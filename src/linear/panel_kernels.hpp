@@ -62,7 +62,7 @@ inline void tile(const double* a, std::size_t lda, const double* b, std::size_t 
 #pragma GCC unroll 8
     for (int j = 0; j < N; ++j)
 #pragma GCC unroll 8
-      for (int r = 0; r < R; ++r) sum[j][r] -= column[r] * b[j];
+      for (int r = 0; r < R; ++r) sum[j][r] = minus_product(sum[j][r], column[r], Rows{} + b[j]);
     a += lda;
     b += ldb;
   }
@@ -72,7 +72,7 @@ inline void tile(const double* a, std::size_t lda, const double* b, std::size_t 
 #pragma GCC unroll 8
       for (int i = 0; i < j; ++i)
 #pragma GCC unroll 8
-        for (int r = 0; r < R; ++r) sum[j][r] -= sum[i][r] * corner[i * ld_corner + j];
+        for (int r = 0; r < R; ++r) sum[j][r] = minus_product(sum[j][r], sum[i][r], Rows{} + corner[i * ld_corner + j]);
 #pragma GCC unroll 8
       for (int r = 0; r < R; ++r) sum[j][r] *= corner[j * ld_corner + j];
     }
@@ -177,16 +177,16 @@ inline void pack_triangle(double* c, std::size_t ld, int n) {
 /// y (rows) -= A x over N columns; all packs.
 template <int N>
 inline void subtract_columns(const double* a, std::size_t lda, int rows, const double* x, double* y) {
-  double scale[N];
-  for (int j = 0; j < N; ++j) scale[j] = x[j];
+  Rows scale[N];
+  for (int j = 0; j < N; ++j) scale[j] = Rows{} + x[j];
   for (int r = 0; r < rows; r += kPackRows) {
     Rows even = rows_at(y + r), odd = Rows{};
 #pragma GCC unroll 12
     for (int j = 0; j < N; ++j) {
       if (j % 2 == 0)
-        even -= rows_at(a + j * lda + r) * scale[j];
+        even = minus_product(even, rows_at(a + j * lda + r), scale[j]);
       else
-        odd -= rows_at(a + j * lda + r) * scale[j];
+        odd = minus_product(odd, rows_at(a + j * lda + r), scale[j]);
     }
     rows_at(y + r) = even + odd;
   }
@@ -204,10 +204,10 @@ inline void subtract_dots(const double* a, std::size_t lda, int rows, const doub
     const Rows value = rows_at(y + r);
 #pragma GCC unroll 12
     for (int j = 0; j < N; ++j) {
-      sum[j] += rows_at(a + j * lda + r) * value;
+      sum[j] = minus_product(sum[j], rows_at(a + j * lda + r), value);
     }
   }
-  for (int j = 0; j < N; ++j) x[j] -= sum_of(sum[j]);
+  for (int j = 0; j < N; ++j) x[j] += sum_of(sum[j]);
 }
 
 }  // namespace stiction::panel

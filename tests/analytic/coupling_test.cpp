@@ -279,12 +279,13 @@ TEST(SelfContact, ArmsOfASoftBodyStopEachOther) {
       v[j].x() = (x.x() > 0 ? -1 : 1) * 20 * std::max(0.0, x.z());
     }
     s.set_velocities(v);
-    double nearest = 1;  // the arms' mirror symmetry is broken by the mesh alone
+    double nearest = 1, overlap = 0;  // the arms' mirror symmetry is broken by the mesh alone
     std::int64_t contacts = 0, crossings = 0;
     for (int i = 0; i < 40; ++i) {
       const StepReport report = s.step();
       contacts += report.contacts;
       crossings += report.crossings;
+      overlap = std::max(overlap, report.max_penetration_m);
       const Frame frame = s.frame();
       double left = -1, right = 1;  // innermost vertices of the arms, well above the base
       for (std::size_t k = 0; k < solid.surface.vertices.size(); ++k) {
@@ -298,7 +299,10 @@ TEST(SelfContact, ArmsOfASoftBodyStopEachOther) {
     if (touches) {
       EXPECT_GT(contacts, 0);
       EXPECT_EQ(crossings, 0);
-      EXPECT_NEAR(nearest, 2e-3, 1e-3);  // twice the contact radius; triangles bulge between vertices
+      EXPECT_LT(overlap, 0.05 * 2 * solid.contact_radius);  // 0.013 of it found
+      // Along x the vertices come closer than that, as arms that lean touch beside each other.
+      EXPECT_GT(nearest, 0.0);
+      EXPECT_LT(nearest, 3e-3);
     } else {
       EXPECT_LT(nearest, -2e-3) << "they are thrown hard enough to pass";
     }
