@@ -51,7 +51,9 @@ const Section& solver_section() {
   using S = SolverOptions;
   static const Section section =
       SectionBuilder<S>("[solver]", "The time step and its friction solver (D20: Daviet 2020).")
-          .add("newton_iterations", "", within(1, 100), "Projected Newton iterations a step, N_PN.",
+          .add("newton_iterations", "", within(1, 100),
+               "Projected Newton iterations a step, N_PN. Ten where ends turn by more than a radian in a step, else "
+               "edges stretch.",
                [](S& s) { return &s.newton_iterations; })
           .add("predictor_iterations", "", within(0, 100), "Newton iterations without contacts before these.",
                [](S& s) { return &s.predictor_iterations; })
