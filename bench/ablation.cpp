@@ -120,7 +120,7 @@ nlohmann::json bench_ablation(const FramesOptions& options) {
   const Table2Row* row = table2_row("hairy-ball", options.hairs);
   const int hairs = row ? row->hairs : options.hairs, threads = thread_count(options.threads);
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-  const Scene scene = hairy_ball(options.scene, hairs);
+  const Scene scene = hairy_ball(options, hairs);
   const Snapshot state = hairy_ball_state(scene, hairs, options);
 
   nlohmann::json figures = {{"hairs", hairs},

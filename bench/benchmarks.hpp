@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace stiction {
 
@@ -23,6 +24,7 @@ struct FramesOptions {
   double start = 0.625;                    ///< time of the scene that they start at, s
   std::string state_folder = "out/bench";  ///< that keeps the state at that time
   std::string scene = "examples/d20/hairy_ball.toml";
+  std::vector<std::string> overrides;  ///< of the scene, KEY=VALUE
 };
 
 /// Threads that an option of 0 stands for.

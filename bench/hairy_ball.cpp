@@ -12,26 +12,31 @@
 
 namespace stiction {
 
+namespace {
 constexpr int kUntimedSteps = 2;
 
-Scene hairy_ball(const std::string& file, int hairs) {
+Scene load_sized(const FramesOptions& options, int hairs) {
+  std::vector<std::string> overrides = options.overrides;
+  if (hairs > 0) overrides.push_back(fmt::format("groom.0.strands={}", hairs));
+  return load_scene(options.scene, overrides);
+}
+
+// The state of a scene at options.start.
+Snapshot reach(const Scene& scene, const std::string& name, int hairs, const FramesOptions& options) {
+  return reach(scene, options.start, options.state_folder, fmt::format("{}_{}", name, hairs));
+}
+}  // namespace
+
+Scene hairy_ball(const FramesOptions& options, int hairs) {
   constexpr double short_rest = 0.5;  // s
-  Scene scene = load_scene(file, {fmt::format("groom.0.strands={}", hairs)});
+  Scene scene = load_sized(options, hairs);
   if (scene.colliders.empty() || scene.colliders[0].motion.rotation.empty())
-    throw SceneError(file + ": its first collider does not turn");
+    throw SceneError(options.scene + ": its first collider does not turn");
   std::vector<VectorKey>& turns = scene.colliders[0].motion.rotation;
   const double rest = turns.front().time;
   for (VectorKey& key : turns) key.time += short_rest - rest;
   return scene;
 }
-
-namespace {
-// The state of a scene at options.start.
-Snapshot reach(const Scene& scene, const std::string& name, int hairs, const FramesOptions& options) {
-  return reach(scene, options.start, options.state_folder, fmt::format("{}_{}", name, hairs));
-}
-
-}  // namespace
 
 Snapshot hairy_ball_state(const Scene& scene, int hairs, const FramesOptions& options) {
   Scene cheap = scene;
@@ -44,7 +49,7 @@ nlohmann::json bench_hairy_ball(const FramesOptions& options) {
   const Table2Row* row = table2_row("hairy-ball", options.hairs);
   const int hairs = row ? row->hairs : options.hairs;
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, thread_count(options.threads));
-  const Scene scene = hairy_ball(options.scene, hairs);
+  const Scene scene = hairy_ball(options, hairs);
   const Snapshot state = hairy_ball_state(scene, hairs, options);
   Simulation simulation(scene);
   simulation.restore(state);
@@ -56,9 +61,7 @@ nlohmann::json bench_scene(const std::string& name, const FramesOptions& options
   const Table2Row* row = table2_row(name, options.hairs);
   const int hairs = row ? row->hairs : options.hairs;
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, thread_count(options.threads));
-  std::vector<std::string> size;
-  if (hairs > 0) size.push_back(fmt::format("groom.0.strands={}", hairs));
-  const Scene scene = load_scene(options.scene, size);
+  const Scene scene = load_sized(options, hairs);
   Simulation simulation(scene);
   if (options.start > 0) simulation.restore(reach(scene, name, hairs, options));
   return time_frames(simulation, options, hairs, row);

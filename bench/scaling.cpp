@@ -59,7 +59,7 @@ struct Machine {
 nlohmann::json bench_scaling(const FramesOptions& options) {
   const Table2Row* row = table2_row("hairy-ball", options.hairs);
   const int hairs = row ? row->hairs : options.hairs, most = thread_count(options.threads);
-  const Scene scene = hairy_ball(options.scene, hairs);
+  const Scene scene = hairy_ball(options, hairs);
   const Snapshot state = hairy_ball_state(scene, hairs, options);
   Simulation simulation(scene);
   simulation.restore(state);

@@ -28,6 +28,8 @@ void add_bench(CLI::App& app, int&) {
     frames->add_option("--state", options.state_folder, "Folder that keeps the state to start from")
         ->capture_default_str();
     frames->add_option("--scene", options.scene, "Scene file")->capture_default_str();
+    frames->add_option("--set", options.overrides, "Override a value of it: solver.admm_iterations=100")
+        ->allow_extra_args(false);
     frames->fallthrough();
   };
   const auto add_frames = [&](const char* name, const char* text, const char* sizes, const FramesOptions& defaults) {

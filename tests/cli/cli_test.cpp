@@ -290,6 +290,21 @@ TEST_F(Cli, ABenchRefusesTheStateKeptOfAnotherSceneAndOneThatDoesNotTurn) {
   EXPECT_EQ(stiction(bench + " --frames 0").exit_code, 2);
 }
 
+TEST_F(Cli, ABenchTakesValuesOfItsSceneFromTheCommandLine) {
+  const std::string bench = "bench hairy-ball --hairs 20 --start 0.05 --steps 1 --state " + path("state") +
+                            " --scene " STICTION_SOURCE_DIR "/examples/d20/hairy_ball.toml --json " + path("b.json");
+  const auto hash = [&](const std::string& set) {
+    const Result r = stiction(bench + set);
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    std::ifstream in(path("b.json"));
+    return nlohmann::json::parse(in)["state_hash"].get<std::string>();
+  };
+  EXPECT_NE(hash(""), hash(" --set solver.newton_iterations=4"));
+  const Result wrong = stiction(bench + " --set solver.iterations=4");
+  EXPECT_EQ(wrong.exit_code, 2) << wrong.output;
+  EXPECT_NE(wrong.output.find("solver.iterations"), std::string::npos) << wrong.output;
+}
+
 TEST_F(Cli, ABenchGoesOnFromTheStateItKeptToALaterTimeAndNotToAnEarlierOne) {
   std::string output;
   const auto hash = [&](const std::string& start, const std::string& state) {
