@@ -179,9 +179,8 @@ void Candidates::search() {
   const Stopwatch watch(broad_seconds_);
   ++broad_phases_;
   edge_blocks_.begin_step(vertices_.x, expected_, largest_);
-  edge_pairs_.pair.clear();
   point_pairs_.pair.clear();
-  require(edge_blocks_.find_pairs([&](int i, int j) { return places_may_touch(i, j); }, room(), edge_pairs_.pair));
+  require(edge_blocks_.find_pairs([&](int i, int j) { return places_may_touch(i, j); }, most_pairs_, edge_pairs_.pair));
   complete(edge_pairs_, 0);
   edge_pairs_.listed.clear();
   if (surface_.triangles.empty()) return;
@@ -253,6 +252,11 @@ void Candidates::add_found(CandidatePairs& pairs, PairOf&& pair_of) {
 
 // Completes the candidates from `from` on: how far apart they start, and in which direction.
 void Candidates::complete(CandidatePairs& pairs, std::size_t from) {
+  if (pairs.known.capacity() < pairs.size()) {  // with the pairs' room for more: a copy of these is long
+    pairs.direction.reserve(pairs.pair.capacity());
+    pairs.apart.reserve(pairs.pair.capacity());
+    pairs.known.reserve(pairs.pair.capacity());
+  }
   pairs.direction.resize(pairs.size());
   pairs.apart.resize(pairs.size());
   pairs.known.resize(pairs.size());

@@ -1,6 +1,7 @@
 // A list that grows in parallel: each thread appends to its own part, and the parts are read chunk of work after chunk
 // of work, so that the order does not depend on the threads. Memory is kept by the thread and not by the chunk: chunks
-// that find much take turns from step to step, and room for the most that each ever found would grow for ever.
+// that find much take turns from step to step, and room for the most that each ever found would grow for ever. Much is
+// found once a step, where it starts: such lists give their memory back to what follows.
 #pragma once
 
 #include <oneapi/tbb/enumerable_thread_specific.h>
@@ -71,9 +72,14 @@ class ChunkLists {
     });
   }
 
-  /// Puts all elements, chunk after chunk, into `out` and forgets them.
+  /// Puts all elements, chunk after chunk, into `out`, with room for half as many to come, and forgets them.
   void move_into(std::vector<T>& out) {
-    out.resize(count());
+    const std::size_t n = count();
+    if (out.capacity() < n) {  // its elements are not worth a copy
+      out = std::vector<T>();
+      out.reserve(n + n / 2);
+    }
+    out.resize(n);
     for_each([&](std::size_t place, const T& element) { out[place] = element; });
     clear();
   }
@@ -85,12 +91,17 @@ class ChunkLists {
     return room;
   }
 
-  /// Forgets the elements and keeps the memory.
+  /// Forgets the elements and keeps the memory, but for lists of more than kKept elements.
   void clear() {
     chunks_.clear();
     found_ = 0;
-    for (std::vector<T>& list : lists_) list.clear();
+    for (std::vector<T>& list : lists_) {
+      if (list.capacity() > kKept) list = std::vector<T>();
+      list.clear();
+    }
   }
+
+  static constexpr std::size_t kKept = (std::size_t{1} << 24) / sizeof(T);  // 16 MiB of a thread
 
  private:
   struct Chunk {

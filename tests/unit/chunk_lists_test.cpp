@@ -53,6 +53,17 @@ TEST(ChunkLists, DoNotGrowWhenTheChunksThatFindMuchTakeTurns) {
   EXPECT_LE(lists.capacity(), 1024u * static_cast<unsigned>(threads));
 }
 
+TEST(ChunkLists, GiveTheMemoryOfLargeFindsBack) {
+  constexpr std::size_t kept = ChunkLists<int>::kKept;
+  ChunkLists<int> lists;
+  std::vector<int> all;
+  lists.collect(1, [](std::size_t, std::vector<int>& list) { list.resize(kept + 1); });
+  lists.move_into(all);
+  EXPECT_EQ(all.size(), kept + 1);
+  EXPECT_GE(all.capacity(), kept + kept / 2);
+  EXPECT_EQ(lists.capacity(), 0u);
+}
+
 TEST(ChunkLists, AreFullBeyondTheirLimitForAnyThreads) {
   for (const int threads : {1, 2, 4}) {
     tbb::task_arena(threads).execute([&] {
