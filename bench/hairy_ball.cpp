@@ -1,7 +1,6 @@
 // Scenes of D20's Table 2. Hairy balls: core-seconds of a frame inside a rotation, beside the paper's. The timed frames
 // start from a state with contacts established: some way into the first turn, after a rest that is cut to what the hair
-// needs to fall and reached with cheaper steps (one Newton iteration). It is kept in a checkpoint beside the results,
-// since it takes longer than the frames themselves.
+// needs to fall. It is kept in a checkpoint beside the results, since it takes longer than the frames themselves.
 #include <fmt/core.h>
 #include <oneapi/tbb/global_control.h>
 
@@ -14,7 +13,6 @@
 namespace stiction {
 
 namespace {
-constexpr double kShortRest = 0.5;  // s
 
 Scene load_sized(const FramesOptions& options, int hairs) {
   std::vector<std::string> overrides = options.overrides;
@@ -25,22 +23,18 @@ Scene load_sized(const FramesOptions& options, int hairs) {
 }  // namespace
 
 Scene hairy_ball(const FramesOptions& options, int hairs) {
+  constexpr double short_rest = 0.5;  // s
   Scene scene = load_sized(options, hairs);
   if (scene.colliders.empty() || scene.colliders[0].motion.rotation.empty())
     throw SceneError(options.scene + ": its first collider does not turn");
   std::vector<VectorKey>& turns = scene.colliders[0].motion.rotation;
   const double rest = turns.front().time;
-  for (VectorKey& key : turns) key.time += kShortRest - rest;
+  for (VectorKey& key : turns) key.time += short_rest - rest;
   return scene;
 }
 
 Snapshot hairy_ball_state(const Scene& scene, int hairs, const FramesOptions& options) {
-  SolverOptions cheap = scene.solver;
-  cheap.newton_iterations = 1;
-  cheap.admm_iterations = 20;
-  // In the turn cheaper steps would find twice the contacts and take as long.
-  const Leg legs[] = {{cheap, std::min(options.start, kShortRest)}, {scene.solver, options.start}};
-  return reach(scene, legs, options.state_folder, fmt::format("hairy_ball_{}", hairs));
+  return reach(scene, options.start, options.state_folder, fmt::format("hairy_ball_{}", hairs));
 }
 
 nlohmann::json bench_hairy_ball(const FramesOptions& options) {

@@ -21,7 +21,7 @@ const Table2Row* table2_row(const std::string& scene, int hairs);
 
 /// examples/d20/hairy_ball.toml with a short first rest.
 Scene hairy_ball(const FramesOptions& options, int hairs);
-/// Its state at options.start, kept in options.state_folder; the hair falls with cheaper steps than the scene's own.
+/// Its state at options.start, kept in options.state_folder.
 Snapshot hairy_ball_state(const Scene& scene, int hairs, const FramesOptions& options);
 
 /// Times frames of the simulation from where it stands.

@@ -4,55 +4,37 @@
 
 #include <algorithm>
 #include <ctime>
-#include <utility>
 
 #include "io/checkpoint.hpp"
 
 namespace stiction {
 
-Snapshot reach(const Scene& scene, std::span<const Leg> legs, const std::filesystem::path& folder,
-               const std::string& what) {
+Snapshot reach(const Scene& scene, double time, const std::filesystem::path& folder, const std::string& what) {
   constexpr double seconds_between_saves = 60;
   std::filesystem::create_directories(folder);
   const std::filesystem::path kept = folder / (what + ".h5");
-  const double time = legs.back().until;
-  Snapshot state;
-  std::string id;
-  {
-    const Simulation start(scene);
-    state = start.snapshot();
-    id = fmt::format("{} from {:016x}", what, start.state_hash());
-  }
+  Simulation simulation(scene);
+  const std::string id = fmt::format("{} from {:016x}", what, simulation.state_hash());  // of where the scene starts
   if (std::filesystem::exists(kept)) {
-    Snapshot before = load_checkpoint(kept, id);
-    if (before.time < time + scene.time.dt()) state = std::move(before);
+    const Snapshot before = load_checkpoint(kept, id);
+    if (before.time < time + scene.time.dt()) simulation.restore(before);
   }
-  for (const Leg& leg : legs) {
-    if (state.time > leg.until - 1e-9) continue;
-    Scene with = scene;
-    with.solver = leg.solver;
-    Simulation simulation(std::move(with));
-    simulation.restore(std::exchange(state, {}));
-    double unsaved = 0;
-    while (simulation.time() < leg.until - 1e-9) {
-      const StepReport r = simulation.step();
-      if (r.step % 4 == 0)
-        fmt::print(stderr, "reaching {} s: {:.3f} s, {} contacts, {:.2f} s a step\n", time, r.time, r.contacts,
-                   r.t_step);
-      unsaved += r.t_step;
-      if (unsaved < seconds_between_saves) continue;
-      save_checkpoint(kept, simulation.snapshot(), id);
-      unsaved = 0;
-    }
-    state = simulation.snapshot();
-    save_checkpoint(kept, state, id);
+  double unsaved = 0;
+  std::int64_t crossings = 0;
+  while (simulation.time() < time - 1e-9) {
+    const StepReport r = simulation.step();
+    crossings += r.crossings;
+    if (r.step % 4 == 0)
+      fmt::print(stderr, "reaching {} s: {:.3f} s, {} contacts to {:.2e} m, {} crossings, {:.2f} s a step\n", time,
+                 r.time, r.contacts, r.residual_m, crossings, r.t_step);
+    unsaved += r.t_step;
+    if (unsaved < seconds_between_saves) continue;
+    save_checkpoint(kept, simulation.snapshot(), id);
+    unsaved = 0;
   }
+  Snapshot state = simulation.snapshot();
+  if (unsaved > 0) save_checkpoint(kept, state, id);
   return state;
-}
-
-Snapshot reach(const Scene& scene, double time, const std::filesystem::path& folder, const std::string& what) {
-  const Leg leg{scene.solver, time};
-  return reach(scene, std::span(&leg, 1), folder, what);
 }
 
 double largest(const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -10,18 +9,9 @@
 
 namespace stiction {
 
-/// Steps of a scene with these options of the solver, until a time (s).
-struct Leg {
-  SolverOptions solver;
-  double until = 0;
-};
-
-/// The state of `scene` at the end of the last leg. It is kept in `folder`, named after `what` it is, and on the way
-/// every minute: what was stopped, or is wanted at a later time, goes on from there. A state that was kept of a scene
-/// with another start is refused.
-Snapshot reach(const Scene& scene, std::span<const Leg> legs, const std::filesystem::path& folder,
-               const std::string& what);
-/// The same with the scene's own options all the way to `time` (s).
+/// The state of `scene` at `time` (s). It is kept in `folder`, named after `what` it is, and on the way every minute:
+/// what was stopped, or is wanted at a later time, goes on from there. A state that was kept of a scene with another
+/// start is refused.
 Snapshot reach(const Scene& scene, double time, const std::filesystem::path& folder, const std::string& what);
 
 /// Figures summed over timed steps.
