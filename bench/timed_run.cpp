@@ -61,6 +61,7 @@ TimedSteps time_steps(Simulation& simulation, int steps) {
     sum.residual.push_back(r.residual_m);
     sum.residual_ratio.push_back(r.residual_ratio);
     sum.residual_solved.push_back(r.admm_history.empty() ? 0 : r.admm_history.back());
+    sum.coulomb_error.push_back(r.coulomb_error);
     sum.iterations.push_back(r.admm_iterations);
     fmt::print(
         stderr,

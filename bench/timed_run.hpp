@@ -24,6 +24,7 @@ struct TimedSteps {
   int iterations_max = 0;
   std::int64_t crossings = 0;
   std::vector<double> residual, residual_ratio;  ///< δ∞ (m), and over that of the first iteration, of each step
+  std::vector<double> coulomb_error;             ///< of each step, relative
   std::vector<double> residual_solved;           ///< δ∞ of the last iteration, before contacts of repair passes, m
   std::vector<int> iterations;                   ///< of each step
 };

@@ -45,6 +45,19 @@ class Cli : public ::testing::Test {
     std::ofstream(folder_ / name) << text;
     return folder_ / name;
   }
+  // The figures of a bench that compares variants of the solver on 100 hairs, by their names.
+  std::map<std::string, nlohmann::json> variants_of(const std::string& bench) const {
+    const Result r =
+        stiction("bench " + bench +
+                 " --hairs 100 --threads 1 --scene " STICTION_SOURCE_DIR "/examples/d20/hairy_ball.toml --state " +
+                 path("state") + " --json " + path("variants.json"));
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    std::ifstream in(path("variants.json"));
+    std::map<std::string, nlohmann::json> variants;
+    const nlohmann::json figures = nlohmann::json::parse(in);
+    for (const nlohmann::json& v : figures["variants"]) variants[v["name"]] = v;
+    return variants;
+  }
   // Short, with contacts: 60 soft hairs on a turning ball.
   fs::path small_scene() const {
     return write("small.toml", R"(
@@ -344,23 +357,30 @@ TEST_F(Cli, WhatIsDroppedOnASphereKeepsItsLengthAndDoesNotCross) {
   }
 }
 
+// D20's Table 3: one solve from rest, so that in a step of 10 ms nothing comes to the speed of the turn (1.1 m/s).
+TEST_F(Cli, Table3SolvesTheGeometryAtRest) {
+  const auto variants = variants_of("table3");
+  ASSERT_EQ(variants.size(), 5u);
+  for (const auto& [name, v] : variants) {
+    EXPECT_GT(v["contacts_mean"], 50) << name;
+    EXPECT_EQ(v["reached"], 1.0) << name;
+    EXPECT_EQ(v["iterations_before"], 0) << name;
+    EXPECT_LT(v["max_speed"], 0.6) << name;
+  }
+  EXPECT_LT(variants.at("over-relaxation 1.8")["iterations"], variants.at("ours (beta 25)")["iterations"]);
+}
+
 // Variants solve the same problem: a changed choice changes digits of δ∞, and what only saves work no more than that.
 TEST_F(Cli, AblationMeasuresEveryVariantFromTheSameState) {
-  const Result r = stiction("bench ablation --hairs 100 --steps 2 --threads 1 --scene " STICTION_SOURCE_DIR
-                            "/examples/d20/hairy_ball.toml --state " +
-                            path("state") + " --json " + path("ablation.json"));
-  ASSERT_EQ(r.exit_code, 0) << r.output;
-  std::ifstream in(path("ablation.json"));
-  const nlohmann::json figures = nlohmann::json::parse(in);
-  std::map<std::string, nlohmann::json> variants;
-  for (const nlohmann::json& v : figures["variants"]) variants[v["name"]] = v;
-  ASSERT_EQ(variants.size(), 11u) << r.output;
+  auto variants = variants_of("ablation --steps 2");
+  ASSERT_EQ(variants.size(), 11u);
   const nlohmann::json ours = variants.at("ours (beta 25)");
   for (const auto& [name, v] : variants) {
     for (const char* key : {"residual_m_median", "residual_repaired_m_median", "coulomb_error_median", "t_projection_s",
                             "t_solver_s", "iterations", "iterations_before"})
       EXPECT_GT(v[key].get<double>(), 0) << name << " " << key;
     EXPECT_EQ(v["reached"], 1.0) << name;
+    EXPECT_GT(v["max_speed"], 1.0) << name;
     EXPECT_EQ(v["residual_m"].size(), 2u) << name;
     EXPECT_EQ(v["residual_m"] == ours["residual_m"], name == ours["name"]) << name;
   }
