@@ -40,7 +40,7 @@ nlohmann::json bench_scene(const std::string& name, const FramesOptions& options
 /// solver changed (D20's Table 3) and over the weight β (Figure 16), printed as a table.
 nlohmann::json bench_ablation(const FramesOptions& options);
 
-/// D20's Table 3 as the paper measures it: the first solve from the geometry of the hairy ball at options.start, at
+/// D20's Table 3 as the paper words it: the first solve from the geometry of the hairy ball at options.start, at
 /// rest; printed beside the paper's figures.
 nlohmann::json bench_table3(const FramesOptions& options);
 

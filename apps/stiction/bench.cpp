@@ -49,13 +49,13 @@ void add_bench(CLI::App& app, int&) {
     const nlohmann::json figures = bench_hairy_ball(*ball);
     if (!json_path->empty()) write_json_atomically(*json_path, figures);
   });
-  const auto add_steps = [&](const char* name, const char* text, int hairs, int steps, auto run) {
+  const auto add_ball = [&](const char* name, const char* text, int hairs, int steps, auto run) {
     auto options = std::make_shared<FramesOptions>();
     options->hairs = hairs;
     options->steps = steps;
     CLI::App* of_ball = command->add_subcommand(name, text);
     of_ball->add_option("--hairs", options->hairs, "Hairs")->capture_default_str()->check(CLI::Range(1, 1000000));
-    if (steps > 0)
+    if (steps > 0)  // it takes several
       of_ball->add_option("--steps", options->steps, "Steps of each row")
           ->capture_default_str()
           ->check(CLI::Range(1, 1000000));
@@ -65,11 +65,11 @@ void add_bench(CLI::App& app, int&) {
       if (!json_path->empty()) write_json_atomically(*json_path, figures);
     });
   };
-  add_steps("ablation", "The solver with single choices changed, on steps of the hairy ball (D20's Figure 16)", 2000, 4,
-            bench_ablation);
-  add_steps("table3", "D20's Table 3: the first solve from the hairy ball's geometry alone", 16000, 0, bench_table3);
-  add_steps("scaling", "What a step of the hairy ball gains from threads, beside a copy and a loop of arithmetic",
-            16000, 1, bench_scaling);
+  add_ball("ablation", "The solver with single choices changed, on steps of the hairy ball (D20's Figure 16)", 2000, 4,
+           bench_ablation);
+  add_ball("table3", "D20's Table 3: the first solve from the hairy ball's geometry alone", 16000, 0, bench_table3);
+  add_ball("scaling", "What a step of the hairy ball gains from threads, beside a copy and a loop of arithmetic", 16000,
+           1, bench_scaling);
   const auto add_scene = [&](const char* name, const char* file, int hairs, const char* sizes, double start) {
     FramesOptions defaults;
     defaults.hairs = hairs;

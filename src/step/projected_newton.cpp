@@ -251,8 +251,7 @@ void Step::detect_first_contacts() {
   const Stopwatch watch(report_.t_collision);
   Detector& detector = *world_.detector;
   detector.begin_step(nodes_, pose_start_, pose_end_, dt_, v_);
-  const std::vector<Contact> near = detector.proximity();
-  admm_.contacts.assign(near.begin(), near.end());  // into room for those that are found later
+  admm_.contacts = detector.proximity();
   proximity_contacts_ = admm_.contacts.size();
   if (!thin_) {
     const std::vector<Contact> continuous = detector.continuous(v_);
@@ -297,10 +296,6 @@ void Step::sort_contacts() {
   order.resize(count);
   for_each_index(count, [&](std::size_t i) { order[i] = {admm_.contacts[i].key, static_cast<std::uint32_t>(i)}; });
   tbb::parallel_sort(order.begin(), order.end());
-  if (state_.sorted_contacts.capacity() < admm_.contacts.capacity()) {  // room for those to come; not worth a copy
-    state_.sorted_contacts = std::vector<Contact>();
-    state_.sorted_contacts.reserve(admm_.contacts.capacity());
-  }
   state_.sorted_contacts.resize(count);
   state_.sorted_impulse.resize(admm_.impulse.size());
   for_each_index(count, [&](std::size_t i) {
