@@ -1,6 +1,9 @@
 // stiction: the command line. Each subcommand is a file of its own.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "commands.hpp"
 #include "io/output_folder.hpp"
@@ -36,6 +39,9 @@ int run_program(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 1 << 22);  // larger arrays go back to the system when they are freed; it would learn not to
+#endif
   try {
     return run_program(argc, argv);
   } catch (const std::exception& e) {

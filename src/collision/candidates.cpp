@@ -248,6 +248,7 @@ void Candidates::add_found(CandidatePairs& pairs, PairOf&& pair_of) {
   for_each_index(found_.size(), [&](std::size_t i) { pairs.pair[old + i] = pair_of(found_[i]); });
   complete(pairs, old);
   pairs.listed.insert(std::span(pairs.pair).subspan(old));
+  clear_large(found_);
 }
 
 // Completes the candidates from `from` on: how far apart they start, and in which direction.

@@ -11,14 +11,14 @@ namespace stiction {
 
 class ContactCollector {
  public:
-  /// Runs test(i, found) for i < count; it appends what it finds. May be called several times before sorted().
+  /// Runs test(i, found) for i < count; it appends what it finds. May be called several times before append_sorted().
   template <class Test>
   void collect(std::size_t count, Test&& test) {
     found_.collect(count, test);
   }
 
-  /// Everything collected since the last call, sorted by key. Keys are unique, so this is one order.
-  std::vector<Contact> sorted();
+  /// Appends everything collected since the last call, sorted by key. Keys are unique, so this is one order.
+  void append_sorted(std::vector<Contact>& out);
 
  private:
   struct Place {

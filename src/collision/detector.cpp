@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "collision/pair_geometry.hpp"
 #include "collision/rules.hpp"
 #include "geometry/ccd.hpp"
 #include "parallel/loops.hpp"
@@ -67,117 +66,115 @@ void Detector::begin_step(const Nodes& nodes, std::span<const Pose> pose_start, 
   candidates_.begin_step(vertices_.velocities(v));
 }
 
-Contact Detector::pair_contact(ContactKey key, const std::array<int, 4>& vertex, const std::array<double, 4>& b,
-                               const Vec3& n, double radii, double mu) const {
+Detector::NearPair Detector::near_edges(const std::pair<int, int>& edges) const {
+  const SurfaceEdge &e = surface_.edges[edges.first], &f = surface_.edges[edges.second];
+  return {ContactKey::edge_edge, edges, candidates_.edge_vertices(edges), e.radius + f.radius,
+          friction_(e.body, f.body)};
+}
+
+Detector::NearPair Detector::near_point(const std::pair<int, int>& pair) const {
+  const SurfacePoint& p = surface_.points[pair.first];
+  const SurfaceTriangle& t = surface_.triangles[pair.second];
+  return {ContactKey::point_triangle, pair, candidates_.point_vertices(pair), p.radius + t.radius,
+          friction_(p.body, t.body)};
+}
+
+Contact Detector::pair_contact(const NearPair& pair, unsigned ordinal, const PairGeometry& g) const {
   Contact c;
-  c.key = key;
-  c.n = n;
-  c.mu = mu;
-  c.rest_distance = radii;
+  c.key = ContactKey::make(pair.kind, pair.index.first, pair.index.second, ordinal);
+  c.node = pair.vertex;
+  c.b = g.b;
+  c.n = g.n;
+  c.mu = pair.mu;
+  c.rest_distance = pair.radii;
   Vec3 h = Vec3::Zero();
-  for (int j = 0; j < 4; ++j) {
-    c.node[j] = vertex[j];
-    c.b[j] = b[j];
-    h += b[j] * vertices_.x[vertex[j]];
-  }
-  c.gap = h.dot(n) - radii;
+  for (int j = 0; j < 4; ++j) h += g.b[j] * vertices_.x[pair.vertex[j]];
+  c.gap = h.dot(g.n) - pair.radii;
   finish_contact(c, *vertices_.nodes, options_, vertices_.dt);
   return c;
 }
 
-std::vector<Contact> Detector::proximity() {
+void Detector::proximity(std::vector<Contact>& contacts) {
   const VerticesAt at_start{vertices_, {}, 0.0};
   CandidatePairs &edges = candidates_.edges(), &points = candidates_.points();
   const double longest_reach = reach(largest_radii_);
   collector_.collect(edges.size(), [&](std::size_t i, std::vector<Contact>& found) {
     if (edges.apart[i] > longest_reach) return;
-    const auto pair = candidates_.edge_pair(i);
-    const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
-    const double radii = e.radius + f.radius;
-    if (edges.apart[i] > reach(radii)) return;
-    const auto vertex = candidates_.edge_vertices(pair);
-    const auto x = start_of(vertex);
+    const NearPair pair = near_edges(candidates_.edge_pair(i));
+    if (edges.apart[i] > reach(pair.radii)) return;
+    const SurfaceEdge &e = surface_.edges[pair.index.first], &f = surface_.edges[pair.index.second];
+    const auto x = start_of(pair.vertex);
     const PairGeometry g = edge_geometry(x);
-    if (g.distance > reach(radii) || !movable(vertex, g.b)) return;
+    if (g.distance > reach(pair.radii) || !movable(pair.vertex, g.b)) return;
     if (!edges_own(e, f, g.n, at_start) || !strands_own(e, f, g.b, g.n, vertices_.x)) return;
-    const auto add = [&](const PairGeometry& at) {
-      found.push_back(pair_contact(ContactKey::make(ContactKey::edge_edge, pair.first, pair.second, edges.known[i]++),
-                                   vertex, at.b, at.n, radii, friction_(e.body, f.body)));
-    };
+    const auto add = [&](const PairGeometry& at) { found.push_back(pair_contact(pair, edges.known[i]++, at)); };
     add(g);
     if (e.strand < 0 || f.strand < 0) return;
     // Side by side, the closest points jump from one end of the shared part to the other with the slightest turn, and
     // a tip would rock on them for ever: both ends are held.
     for (const PairGeometry& end : shared_ends(x, g.n))
-      if (std::abs(end.b[1] - g.b[1]) > kApart && end.distance <= reach(radii) && side_by_side(end, e, f, x) &&
-          movable(vertex, end.b))
+      if (std::abs(end.b[1] - g.b[1]) > kApart && end.distance <= reach(pair.radii) && side_by_side(end, e, f, x) &&
+          movable(pair.vertex, end.b))
         add(end);
   });
   collector_.collect(points.size(), [&](std::size_t i, std::vector<Contact>& found) {
     if (points.apart[i] > longest_reach) return;
-    const auto& pair = points.pair[i];
-    const SurfacePoint& p = surface_.points[pair.first];
-    const SurfaceTriangle& t = surface_.triangles[pair.second];
-    const double radii = p.radius + t.radius;
-    if (points.apart[i] > reach(radii)) return;
-    const auto vertex = candidates_.point_vertices(pair);
-    const PairGeometry g = point_geometry(start_of(vertex));
-    if (g.distance > reach(radii) || !movable(vertex, g.b) || !triangle_owns(t, g.b, g.n, at_start)) return;
+    const NearPair pair = near_point(points.pair[i]);
+    if (points.apart[i] > reach(pair.radii)) return;
+    const PairGeometry g = point_geometry(start_of(pair.vertex));
+    if (g.distance > reach(pair.radii) || !movable(pair.vertex, g.b)) return;
+    if (!triangle_owns(surface_.triangles[pair.index.second], g.b, g.n, at_start)) return;
     points.known[i] = 1;
-    found.push_back(pair_contact(ContactKey::make(ContactKey::point_triangle, pair.first, pair.second, 0), vertex, g.b,
-                                 g.n, radii, friction_(p.body, t.body)));
+    found.push_back(pair_contact(pair, 0, g));
   });
   collider_contacts_.proximity(collector_);
-  std::vector<Contact> contacts = collector_.sorted();
-  deep_contacts_ = sum_in_chunks(contacts.size(), std::size_t{0}, [&](std::size_t i) {
-    return contacts[i].gap < -options_.max_recovery_speed * vertices_.dt ? 1 : 0;
+  const std::size_t before = contacts.size();
+  collector_.append_sorted(contacts);
+  deep_contacts_ = sum_in_chunks(contacts.size() - before, std::size_t{0}, [&](std::size_t i) {
+    return contacts[before + i].gap < -options_.max_recovery_speed * vertices_.dt ? 1 : 0;
   });
-  return contacts;
 }
 
-struct Detector::Tested {
-  ContactKey::Kind kind;
-  const std::pair<int, int>& pair;
-  std::array<int, 4> vertex;
-  double radii, mu;
-  std::uint8_t& known;
-};
-
 template <class Impact, class Geometry, class Owns>
-void Detector::test(const Tested& tested, std::span<const Vec3> v, Impact&& impact, Geometry&& geometry, Owns&& owns,
-                    std::vector<Met>& found) const {
-  const auto x_t0 = start_of(tested.vertex), x_t1 = end_of(tested.vertex, v);
-  const auto near = [&] { return caught_again(tested.radii, geometry(x_t0).distance); };
-  auto when = impact(x_t0, x_t1, tested.known > 0 ? kCaughtAgain * tested.radii : tested.radii);
-  if (when && tested.known > 0) when = impact(x_t0, x_t1, near());
+void Detector::test(const NearPair& pair, std::uint8_t& known, std::span<const Vec3> v, Impact&& impact,
+                    Geometry&& geometry, Owns&& owns, std::vector<Met>& found) const {
+  const auto x_t0 = start_of(pair.vertex), x_t1 = end_of(pair.vertex, v);
+  const auto near = [&] { return caught_again(pair.radii, geometry(x_t0).distance); };
+  auto when = impact(x_t0, x_t1, known > 0 ? kCaughtAgain * pair.radii : pair.radii);
+  if (when && known > 0) when = impact(x_t0, x_t1, near());
   if (!when) return;
   PairGeometry g = geometry(mix(x_t0, x_t1, *when));
   if (!owns(g, VerticesAt{vertices_, v, *when})) {
     // The feature that owns the contact should hold the pair apart. In a sharp crease it may not touch in time; then
     // the pair that is about to pass through is stopped itself.
-    if (tested.known == 0) when = impact(x_t0, x_t1, near());
+    if (known == 0) when = impact(x_t0, x_t1, near());
     if (!when) return;
     g = geometry(mix(x_t0, x_t1, *when));
   }
-  if (!movable(tested.vertex, g.b)) return;
-  found.push_back({pair_contact(ContactKey::make(tested.kind, tested.pair.first, tested.pair.second, tested.known),
-                                tested.vertex, g.b, g.n, tested.radii, tested.mu),
-                   *when, &tested.known});
+  if (!movable(pair.vertex, g.b)) return;
+  found.push_back({ContactKey::make(pair.kind, pair.index.first, pair.index.second, known), *when, &known});
+}
+
+Contact Detector::met_contact(const Met& met, std::span<const Vec3> v) const {
+  const std::pair<int, int> index(met.key.a(), met.key.b());
+  const bool are_edges = met.key.kind() == ContactKey::edge_edge;
+  const NearPair pair = are_edges ? near_edges(index) : near_point(index);
+  const auto x = mix(start_of(pair.vertex), end_of(pair.vertex, v), met.when);
+  return pair_contact(pair, met.key.ordinal(), are_edges ? edge_geometry(x) : point_geometry(x));
 }
 
 // What stops an edge hides from it what lies behind: a pair that is not among the first met of either edge waits for a
 // later pass to find it again. Pairs in contact already do not wait.
-void Detector::take_first_met() {
+void Detector::take_first_met(std::span<const Vec3> v) {
   const std::size_t count = met_.count();
   grow_to(met_at_, count);
-  const auto waits_its_turn = [&](const Contact& c) {
-    return c.key.kind() == ContactKey::edge_edge && c.key.ordinal() == 0 && surface_.edges[c.key.a()].strand >= 0 &&
-           surface_.edges[c.key.b()].strand >= 0;
+  const auto waits_its_turn = [&](const ContactKey& key) {
+    return key.kind() == ContactKey::edge_edge && key.ordinal() == 0 && surface_.edges[key.a()].strand >= 0 &&
+           surface_.edges[key.b()].strand >= 0;
   };
   const auto for_each_in_turn = [&](auto&& f) {
     met_.for_each([&](std::size_t, const Met& m) {
-      if (waits_its_turn(m.contact))
-        f(static_cast<int>(m.contact.key.a()), static_cast<int>(m.contact.key.b()), m.when);
+      if (waits_its_turn(m.key)) f(static_cast<int>(m.key.a()), static_cast<int>(m.key.b()), m.when);
     });
   };
   met_.for_each([&](std::size_t place, const Met& m) { met_at_[place] = &m; });
@@ -191,16 +188,15 @@ void Detector::take_first_met() {
   });
   collector_.collect(count, [&](std::size_t i, std::vector<Contact>& found) {
     const Met& m = *met_at_[i];
-    const auto e = static_cast<int>(m.contact.key.a()), f = static_cast<int>(m.contact.key.b());
-    if (waits_its_turn(m.contact) && !first_met_.among_first(e, f, m.when) && !first_met_.among_first(f, e, m.when))
-      return;
-    found.push_back(m.contact);
+    const auto e = static_cast<int>(m.key.a()), f = static_cast<int>(m.key.b());
+    if (waits_its_turn(m.key) && !first_met_.among_first(e, f, m.when) && !first_met_.among_first(f, e, m.when)) return;
+    found.push_back(met_contact(m, v));
     ++*m.known;
   });
   met_.clear();
 }
 
-std::vector<Contact> Detector::continuous(std::span<const Vec3> v_nodes) {
+void Detector::continuous(std::span<const Vec3> v_nodes, std::vector<Contact>& contacts) {
   const auto v = vertices_.velocities(v_nodes);
   candidates_.follow(v);
   CandidatePairs &edges = candidates_.edges(), &points = candidates_.points();
@@ -215,9 +211,7 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v_nodes) {
     const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
     if (stays_clear(edges.known[i], e.radius + f.radius, apart)) return;
     test(
-        {ContactKey::edge_edge, pair, candidates_.edge_vertices(pair), e.radius + f.radius, friction_(e.body, f.body),
-         edges.known[i]},
-        v, edge_edge_impact, edge_geometry,
+        near_edges(pair), edges.known[i], v, edge_edge_impact, edge_geometry,
         [&](const PairGeometry& g, const VerticesAt& where) { return edges_own(e, f, g.n, where); }, found);
   });
   met_.collect(points.size(), [&](std::size_t i, std::vector<Met>& found) {
@@ -228,14 +222,12 @@ std::vector<Contact> Detector::continuous(std::span<const Vec3> v_nodes) {
     const SurfaceTriangle& t = surface_.triangles[pair.second];
     if (stays_clear(points.known[i], p.radius + t.radius, apart)) return;
     test(
-        {ContactKey::point_triangle, pair, candidates_.point_vertices(pair), p.radius + t.radius,
-         friction_(p.body, t.body), points.known[i]},
-        v, point_triangle_impact, point_geometry,
+        near_point(pair), points.known[i], v, point_triangle_impact, point_geometry,
         [&](const PairGeometry& g, const VerticesAt& where) { return triangle_owns(t, g.b, g.n, where); }, found);
   });
-  take_first_met();
+  take_first_met(v);
   collider_contacts_.continuous(v, collector_);
-  return collector_.sorted();
+  collector_.append_sorted(contacts);
 }
 
 std::int64_t Detector::crossings(std::span<const Vec3> v_nodes) {

@@ -21,6 +21,7 @@
 #include "collision/collider_contacts.hpp"
 #include "collision/contact_collector.hpp"
 #include "collision/first_met.hpp"
+#include "collision/pair_geometry.hpp"
 #include "collision/step_vertices.hpp"
 #include "collision/surface.hpp"
 #include "contact/contact.hpp"
@@ -40,11 +41,11 @@ class Detector {
   void begin_step(const Nodes& nodes, std::span<const Pose> pose_start, std::span<const Pose> pose_end, double dt,
                   std::span<const Vec3> v);
 
-  /// Contacts of pairs that are near at the start of the step, sorted by key.
-  std::vector<Contact> proximity();
+  /// Appends contacts of pairs that are near at the start of the step, sorted by key.
+  void proximity(std::vector<Contact>& contacts);
 
-  /// Contacts of pairs that come to touch when nodes move with v and that have none yet, sorted by key.
-  std::vector<Contact> continuous(std::span<const Vec3> v);
+  /// Appends contacts of pairs that come to touch when nodes move with v and that have none yet, sorted by key.
+  void continuous(std::span<const Vec3> v, std::vector<Contact>& contacts);
 
   /// Pairs of centrelines and surfaces that pass through each other when nodes move with v.
   std::int64_t crossings(std::span<const Vec3> v);
@@ -60,24 +61,31 @@ class Detector {
   std::size_t deep_contacts() const { return deep_contacts_; }          ///< recovery bounded, in this step
 
  private:
-  /// What continuous detection needs to know of a candidate.
-  struct Tested;
+  /// Two edges, or a point and a triangle.
+  struct NearPair {
+    ContactKey::Kind kind;
+    std::pair<int, int> index;
+    std::array<int, 4> vertex;
+    double radii, mu;
+  };
   /// A contact that a candidate comes to, when in the step (a share of it), and what the candidate has of them.
   struct Met {
-    Contact contact;
+    ContactKey key;
     double when;
     std::uint8_t* known;
   };
+  NearPair near_edges(const std::pair<int, int>& edges) const;
+  NearPair near_point(const std::pair<int, int>& pair) const;
   template <class Impact, class Geometry, class Owns>
-  void test(const Tested& pair, std::span<const Vec3> v, Impact&& impact, Geometry&& geometry, Owns&& owns,
-            std::vector<Met>& found) const;
-  void take_first_met();
+  void test(const NearPair& pair, std::uint8_t& known, std::span<const Vec3> v, Impact&& impact, Geometry&& geometry,
+            Owns&& owns, std::vector<Met>& found) const;
+  void take_first_met(std::span<const Vec3> v);
+  Contact met_contact(const Met& met, std::span<const Vec3> v) const;
   double reach(double radii) const;
   std::array<Vec3, 4> start_of(const std::array<int, 4>& vertex) const;
   std::array<Vec3, 4> end_of(const std::array<int, 4>& vertex, std::span<const Vec3> v) const;
   bool movable(const std::array<int, 4>& vertex, const std::array<double, 4>& b) const;
-  Contact pair_contact(ContactKey key, const std::array<int, 4>& vertex, const std::array<double, 4>& b, const Vec3& n,
-                       double radii, double mu) const;
+  Contact pair_contact(const NearPair& pair, unsigned ordinal, const PairGeometry& g) const;
 
   Surface surface_;
   FrictionTable friction_;

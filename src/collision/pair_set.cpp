@@ -1,24 +1,24 @@
 #include "collision/pair_set.hpp"
 
 #include <atomic>
-#include <bit>
 
 #include "parallel/loops.hpp"
 
 namespace stiction {
 
 void PairSet::clear() {
+  if (slot_.size() > 8 * count_) clear_large(slot_);
   count_ = 0;
   for_each_index(slot_.size(), [&](std::size_t i) { slot_[i] = kEmpty; });
 }
 
-// The high bits of a product with 2^64 over the golden ratio: neighbours scatter.
+// The high bits of a product with 2^64 over the golden ratio, as a share of the slots: neighbours scatter.
 std::size_t PairSet::home_of(std::uint64_t key) const {
-  return (key * 0x9e3779b97f4a7c15u) >> (64 - std::countr_zero(slot_.size()));
+  return ((key * 0x9e3779b97f4a7c15u) >> 32) * slot_.size() >> 32;
 }
 
 void PairSet::put(std::uint64_t key) {
-  for (std::size_t i = home_of(key);; i = (i + 1) & (slot_.size() - 1)) {
+  for (std::size_t i = home_of(key);; i = after(i)) {
     std::uint64_t found = kEmpty;
     if (std::atomic_ref(slot_[i]).compare_exchange_strong(found, key, std::memory_order_relaxed) || found == key)
       return;
@@ -26,9 +26,8 @@ void PairSet::put(std::uint64_t key) {
 }
 
 void PairSet::make_room(std::size_t count) {
-  const std::size_t slots = std::bit_ceil(count + count / 2 + 2);
-  if (slots <= slot_.size()) return;
-  const std::vector<std::uint64_t> old = std::exchange(slot_, std::vector<std::uint64_t>(slots, kEmpty));
+  if (count + count / 2 + 2 <= slot_.size()) return;
+  const std::vector<std::uint64_t> old = std::exchange(slot_, std::vector<std::uint64_t>(2 * count + 2, kEmpty));
   for_each_index(old.size(), [&](std::size_t i) {
     if (old[i] != kEmpty) put(old[i]);
   });
@@ -43,7 +42,7 @@ void PairSet::insert(std::span<const std::pair<int, int>> pairs) {
 bool PairSet::contains(const std::pair<int, int>& pair) const {
   const std::uint64_t key = key_of(pair);
   if (slot_.empty()) return false;
-  for (std::size_t i = home_of(key); slot_[i] != kEmpty; i = (i + 1) & (slot_.size() - 1))
+  for (std::size_t i = home_of(key); slot_[i] != kEmpty; i = after(i))
     if (slot_[i] == key) return true;
   return false;
 }

@@ -5,7 +5,6 @@
 #include "contact/colouring.hpp"
 #include "contact/general_solver.hpp"
 #include "kernels/coulomb.hpp"
-#include "parallel/loops.hpp"
 
 namespace stiction {
 
@@ -116,6 +115,7 @@ void Projection<T>::append(std::span<const Contact> contacts, std::span<const do
       },
       colours_at_, static_cast<int>(stages_.size()) - 1);
   const std::size_t base = hot_.size();
+  reserve_for(hot_, base + count);
   hot_.resize(base + count);
   cohesion_.resize(base + count);
   sleep_.resize(base + count, 0);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "contact/contact.hpp"
+#include "parallel/loops.hpp"
 
 namespace stiction {
 
@@ -59,6 +60,8 @@ class Projection {
   Vec3 impulse(std::size_t i);
   /// Contacts that had to be swept sequentially.
   std::size_t sequential_count() const;
+  /// Gives memory back, if it is much: nothing may be asked of the contacts after that.
+  void release() { clear_large(hot_); }
   /// Updates of single contacts in all sweeps so far; those that slept are not among them.
   std::size_t update_count() { return updates_.combine(std::plus<>()); }
 

@@ -168,9 +168,10 @@ void Admm<T>::add_contacts(std::span<const Contact> contacts, std::span<const Ve
 template <class T>
 bool Admm<T>::append_detected(const DetectContacts& detect, std::span<const Vec3> v) {
   const Stopwatch watch(report_.t_detection);
-  const std::vector<Contact> found = detect(v);
+  const std::size_t before = state_.contacts.size();
+  detect(v, state_.contacts);
+  const auto found = std::span<const Contact>(state_.contacts).subspan(before);
   add_contacts(found);
-  state_.contacts.insert(state_.contacts.end(), found.begin(), found.end());
   return !found.empty();
 }
 
@@ -361,6 +362,7 @@ void Admm<T>::finish() {
     });
   report_.sequential_contacts = projection_.sequential_count();
   report_.contact_updates = projection_.update_count();
+  projection_.release();
 }
 
 }  // namespace

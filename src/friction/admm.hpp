@@ -67,8 +67,8 @@ struct AdmmReport {
   double t_linear = 0, t_projection = 0, t_detection = 0;  ///< s
 };
 
-/// Finds contacts that the velocities v lead to and that are not known yet, sorted by key.
-using DetectContacts = std::function<std::vector<Contact>(std::span<const Vec3> v)>;
+/// Appends contacts that the velocities v lead to and that are not known yet, sorted by key.
+using DetectContacts = std::function<void(std::span<const Vec3> v, std::vector<Contact>& contacts)>;
 
 /// Work arrays, kept from one solve to the next so that nothing is allocated once they have grown.
 struct AdmmWork {

@@ -127,7 +127,7 @@ ProblemSolution solve_admm(const FrictionProblem& problem, const SolverOptions& 
 
   ProblemSolution solution;
   solution.report = solve_admm(
-      dynamics, admm, [](std::span<const Vec3>) { return std::vector<Contact>{}; }, state);
+      dynamics, admm, [](std::span<const Vec3>, std::vector<Contact>&) {}, state);
   solution.v = state.contacts.empty() ? start : dynamics.velocities();
   for (int j = 0; j < problem.node_count; ++j) solution.v.segment<3>(3 * j) = state.p[j];
   const Eigen::VectorXd u = problem.B * solution.v;

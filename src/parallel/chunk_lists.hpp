@@ -91,17 +91,12 @@ class ChunkLists {
     return room;
   }
 
-  /// Forgets the elements and keeps the memory, but for lists of more than kKept elements.
+  /// Forgets the elements and keeps the memory, but for lists of more than kKeptBytes.
   void clear() {
     chunks_.clear();
     found_ = 0;
-    for (std::vector<T>& list : lists_) {
-      if (list.capacity() > kKept) list = std::vector<T>();
-      list.clear();
-    }
+    for (std::vector<T>& list : lists_) clear_large(list);
   }
-
-  static constexpr std::size_t kKept = (std::size_t{1} << 24) / sizeof(T);  // 16 MiB of a thread
 
  private:
   struct Chunk {

@@ -66,6 +66,23 @@ void grow_to(std::vector<T>& buffer, std::size_t count) {
   if (buffer.size() < count) buffer.resize(count);
 }
 
+/// Makes room for `count` elements and a quarter more: less than a vector takes by itself, which matters where it is
+/// large.
+template <class T>
+void reserve_for(std::vector<T>& buffer, std::size_t count) {
+  if (buffer.capacity() < count) buffer.reserve(count + count / 4);
+}
+
+/// Work arrays of more bytes than this are not kept: what needs much comes once a step.
+inline constexpr std::size_t kKeptBytes = std::size_t{1} << 24;
+
+/// Forgets the elements, and gives the memory back if there is much of it.
+template <class T>
+void clear_large(std::vector<T>& buffer) {
+  buffer.clear();
+  if (buffer.capacity() * sizeof(T) > kKeptBytes) buffer = std::vector<T>();
+}
+
 /// Copies a whole array into another, which takes its size.
 template <class From, class To>
 void copy_in_chunks(const From& from, To& to) {

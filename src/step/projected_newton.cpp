@@ -251,12 +251,9 @@ void Step::detect_first_contacts() {
   const Stopwatch watch(report_.t_collision);
   Detector& detector = *world_.detector;
   detector.begin_step(nodes_, pose_start_, pose_end_, dt_, v_);
-  admm_.contacts = detector.proximity();
+  detector.proximity(admm_.contacts);
   proximity_contacts_ = admm_.contacts.size();
-  if (!thin_) {
-    const std::vector<Contact> continuous = detector.continuous(v_);
-    admm_.contacts.insert(admm_.contacts.end(), continuous.begin(), continuous.end());
-  }
+  if (!thin_) detector.continuous(v_, admm_.contacts);
 }
 
 // Contacts start with the forces of the last step (D20 6.2.1). Among hairs so dense that contacts contradict each other
@@ -292,10 +289,13 @@ bool Step::release_untouched() {
 // Contacts appended by the last solve take their place in the order of keys, with their impulses.
 void Step::sort_contacts() {
   const std::size_t count = admm_.contacts.size();
+  const auto after_next = [&](std::size_t i) { return admm_.contacts[i + 1].key < admm_.contacts[i].key ? 1 : 0; };
+  if (sum_in_chunks(count > 0 ? count - 1 : 0, std::size_t{0}, after_next) == 0) return;
   auto& order = state_.order;
   order.resize(count);
   for_each_index(count, [&](std::size_t i) { order[i] = {admm_.contacts[i].key, static_cast<std::uint32_t>(i)}; });
   tbb::parallel_sort(order.begin(), order.end());
+  reserve_for(state_.sorted_contacts, count);
   state_.sorted_contacts.resize(count);
   state_.sorted_impulse.resize(admm_.impulse.size());
   for_each_index(count, [&](std::size_t i) {
@@ -304,6 +304,8 @@ void Step::sort_contacts() {
   });
   admm_.contacts.swap(state_.sorted_contacts);
   admm_.impulse.swap(state_.sorted_impulse);
+  clear_large(state_.sorted_contacts);
+  clear_large(state_.sorted_impulse);
 }
 
 bool Step::solve_friction(int newton_iteration) {
@@ -317,7 +319,9 @@ bool Step::solve_friction(int newton_iteration) {
   const int before = dynamics_.linear_iterations();
   sort_contacts();
   const AdmmReport admm = solve_admm(
-      dynamics_, options, [&](std::span<const Vec3> v) { return world_.detector->continuous(v); }, admm_);
+      dynamics_, options,
+      [&](std::span<const Vec3> v, std::vector<Contact>& contacts) { world_.detector->continuous(v, contacts); },
+      admm_);
   report_.newton_iterations = newton_iteration + 1;
   report_.admm_iterations += admm.iterations;
   report_.residual_m = admm.residual;

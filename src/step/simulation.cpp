@@ -54,7 +54,7 @@ struct Simulation::Impl {
 
   World world;
   StepState state;
-  Snapshot before;  // the step at hand
+  Snapshot before;  // the step at hand; room for copies of the state between steps
   std::int64_t step = 0;
   double time = 0;
 };
@@ -231,7 +231,8 @@ void Simulation::restore(const Snapshot& snapshot) { impl_->load(snapshot); }
 
 std::uint64_t Simulation::state_hash() const {
   std::uint64_t hash = 1469598103934665603ull;  // FNV-1a over 64-bit words, with a final mix per word
-  for (const Snapshot::Array& array : snapshot().arrays)
+  impl_->save(impl_->before);
+  for (const Snapshot::Array& array : impl_->before.arrays)
     for (const double value : array.values) {
       std::uint64_t word = 0;
       std::memcpy(&word, &value, sizeof word);

@@ -54,7 +54,7 @@ TEST(ChunkLists, DoNotGrowWhenTheChunksThatFindMuchTakeTurns) {
 }
 
 TEST(ChunkLists, GiveTheMemoryOfLargeFindsBack) {
-  constexpr std::size_t kept = ChunkLists<int>::kKept;
+  constexpr std::size_t kept = kKeptBytes / sizeof(int);
   ChunkLists<int> lists;
   std::vector<int> all;
   lists.collect(1, [](std::size_t, std::vector<int>& list) { list.resize(kept + 1); });
