@@ -54,7 +54,7 @@ std::vector<Variant> table3_variants(SolverOptions ours) {
 std::vector<Variant> variants(const SolverOptions& ours) {
   std::vector<Variant> all = table3_variants(ours);
   add(all, "double precision", [](SolverOptions& s) { s.precision = Precision::double_; });
-  add(all, "D20's weights", [](SolverOptions& s) { s.weight_lift = false; });
+  add(all, "D20's weights", [](SolverOptions& s) { s.weight_lift = s.weight_raise = false; });
   for (const double factor : {1.0 / 25, 1.0 / 5, 5.0, 25.0}) {
     const double beta = factor * ours.weight_beta;
     add(all, fmt::format("beta {:g}", beta), [&](SolverOptions& s) { s.weight_beta = beta; });

@@ -38,6 +38,7 @@ struct SolverOptions {
   double weight_sigma = 0.001;      ///< σ of W (D20 6.2.6)
   double weight_beta = 25.0;        ///< β of W (D20 6.2.6)
   bool weight_lift = true;          ///< raise W of nodes that touch heavier ones; false: D20's W
+  bool weight_raise = false;        ///< raise W of nodes that missed ε∞ for the Newton iterations that follow
   double over_relaxation = 1.0;     ///< α of ADMM, in (0, 2); 1: D20's
   FinalVelocity final_velocity = FinalVelocity::p;
   bool warm_start_forces = true;     ///< start λ from the last step (D20 6.2.2)

@@ -9,6 +9,11 @@
 
 namespace stiction {
 
+namespace {
+constexpr float kRaise = 4, kMostRaised = 16;
+constexpr std::ptrdiff_t kBeside = 3;  // nodes
+}  // namespace
+
 double node_weight(const SolverOptions& options, double eta, double m) {
   return std::max(options.weight_sigma * eta, std::min(options.weight_beta * m, eta));
 }
@@ -33,6 +38,20 @@ void lift_weights(std::span<const Contact> contacts, const Skin& skin, std::span
     c.for_each_node(skin, [&](int j, double b) {
       if (!fixed[j]) raise(j, std::sqrt(before[j] / mobility[b > 0]));
     });
+  });
+}
+
+void raise_factors(std::span<const std::uint8_t> missed, std::span<const int> component, int strand_count,
+                   std::span<float> factor) {
+  const auto count = static_cast<std::ptrdiff_t>(factor.size());
+  for_each_index(factor.size(), [&](std::size_t at) {
+    const auto j = static_cast<std::ptrdiff_t>(at);
+    const std::ptrdiff_t beside = component[j] < strand_count ? kBeside : 0;
+    for (std::ptrdiff_t i = std::max<std::ptrdiff_t>(0, j - beside); i <= std::min(count - 1, j + beside); ++i) {
+      if (!missed[i] || component[i] != component[j]) continue;
+      factor[j] = std::min(kMostRaised, kRaise * factor[j]);
+      return;
+    }
   });
 }
 

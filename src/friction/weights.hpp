@@ -18,4 +18,9 @@ double node_weight(const SolverOptions& options, double eta, double m);
 void lift_weights(std::span<const Contact> contacts, const Skin& skin, std::span<const std::uint8_t> fixed,
                   std::span<double> w);
 
+/// Raises the factors on W of nodes that missed the tolerance by 4, to at most 16, and of the three nodes to either
+/// side of them, if their component is a strand (below strand_count).
+void raise_factors(std::span<const std::uint8_t> missed, std::span<const int> component, int strand_count,
+                   std::span<float> factor);
+
 }  // namespace stiction

@@ -76,6 +76,8 @@ const Section& solver_section() {
                [](S& s) { return &s.weight_beta; })
           .add("weight_lift", "Raise W of nodes that touch heavier ones; without, W is D20's.",
                [](S& s) { return &s.weight_lift; })
+          .add("weight_raise", "Raise W of nodes that missed the tolerance for the Newton iterations that follow.",
+               [](S& s) { return &s.weight_raise; })
           .add("over_relaxation", "", within(0.1, 1.99), "α of ADMM; 1 is D20's. Not used where accelerated.",
                [](S& s) { return &s.over_relaxation; })
           .add("final_velocity", "The velocity a step ends with: `p` obeys the contacts, `v` the dynamics (D20 6.2.7).",

@@ -67,7 +67,7 @@ void BodyDynamics::activate(std::span<const int> components, std::span<const Con
     return c >= 0 && stale[c];
   };
   for_each_index(w.size(), [&](std::size_t j) {
-    if (is_fresh(j)) w[j] = node_weight(options_, eta_[j], world_.nodes.m[j]);
+    if (is_fresh(j)) w[j] = weight_factor_[j] * node_weight(options_, eta_[j], world_.nodes.m[j]);
   });
   if (options_.weight_lift) {
     copy_in_chunks(w, lifted_);

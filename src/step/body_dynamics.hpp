@@ -6,6 +6,7 @@
 #pragma once
 
 #include "friction/admm.hpp"
+#include "friction/weights.hpp"
 #include "step/world.hpp"
 
 namespace stiction {
@@ -21,6 +22,13 @@ class BodyDynamics final : public LinearDynamics {
   /// Marked components include all that ties connect them with.
   bool solve_unweighted(std::span<const std::uint8_t> components, std::span<const Vec3> impulse, std::span<Vec3> v,
                         double tolerance);
+
+  /// Starts a step: weights are what matrix and mass make them.
+  void reset_weights() { weight_factor_.assign(world_.nodes.x.size(), 1.0f); }
+  /// Raises, in what follows of the step, the weights of nodes that missed the tolerance (friction/weights.hpp).
+  void raise_weights(std::span<const std::uint8_t> missed) {
+    raise_factors(missed, world_.nodes.component, world_.strand_count, weight_factor_);
+  }
 
   /// Marks what ties connect with a marked component.
   void mark_groups(std::span<std::uint8_t> components) const;
@@ -53,7 +61,8 @@ class BodyDynamics final : public LinearDynamics {
   const SolverOptions& options_;
   std::vector<Vec3> v_k_;
   std::vector<double> eta_, no_weight_, lifted_;
-  bool has_eta_ = false;  // of this assembly
+  std::vector<float> weight_factor_;  // of each node
+  bool has_eta_ = false;              // of this assembly
   std::vector<std::uint8_t> active_;
   const Body* failed_body_ = nullptr;
   std::vector<Vec3> rhs_, y_, r_, z_, d_, pd_, q_;  // of conjugate gradients

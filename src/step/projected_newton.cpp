@@ -36,6 +36,7 @@ class Step {
         thin_(kDeepFall * 2 * world.thinnest < dt * dt * world.scene.world.gravity.norm()) {
     admm_.contacts.clear();
     admm_.impulse.clear();
+    dynamics_.reset_weights();
   }
 
   void move_kinematic_bodies();
@@ -48,6 +49,7 @@ class Step {
   void sort_contacts();
   bool solve_friction(int newton_iteration);
   void accept_iterate();
+  void raise_weights();
   void count_crossings();
   void measure_coulomb_error();
   void advance_state();
@@ -343,6 +345,17 @@ void Step::accept_iterate() {
   copy_in_chunks(world_.scene.solver.final_velocity == FinalVelocity::p ? admm_.p : admm_.v, v_);
 }
 
+// Where v hardly answers to p, as in hairs wound round each other, λ grows by a small part of what it takes in each
+// iteration: the next Newton iteration weighs such nodes more.
+void Step::raise_weights() {
+  if (!world_.scene.solver.weight_raise) return;
+  state_.missed.resize(nodes_.x.size());
+  const double most = world_.scene.solver.tolerance / dt_;
+  for_each_index(state_.missed.size(),
+                 [&](std::size_t j) { state_.missed[j] = (admm_.v[j] - admm_.p[j]).norm() > most; });
+  dynamics_.raise_weights(state_.missed);
+}
+
 void Step::count_crossings() {
   const Stopwatch watch(report_.t_collision);
   Detector& detector = *world_.detector;
@@ -454,6 +467,7 @@ bool advance(World& world, StepState& state, double time, double dt, StepReport&
     good = good && step.solve_friction(k);
     if (!good) return step.name_failure(failure);
     step.accept_iterate();
+    step.raise_weights();
   }
   if (!step.finite(failure)) return false;
   step.count_crossings();

@@ -29,6 +29,7 @@ struct StepState {
   AdmmState admm;
   std::vector<Vec3> v;                    ///< iterate; at the end the step's velocity, m/s
   std::vector<std::uint8_t> free;         ///< components solved without contacts in this iteration
+  std::vector<std::uint8_t> missed;       ///< nodes that missed the tolerance in the last solve
   std::vector<std::uint8_t> kept_on;      ///< components that the last step's contact impulses go on to push
   std::vector<Vec3> kept;                 ///< these impulses, kg m/s
   std::vector<double> free_change;        ///< of a component's velocity without contacts, root mean square, m/s

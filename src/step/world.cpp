@@ -129,6 +129,7 @@ World::World(Scene scene_in) : scene(std::move(scene_in)) {
   };
   for (auto& r : rods) number_strands(*r);
   for (auto& c : chains) number_strands(*c);
+  strand_count = component_count;
   for (auto& b : sparse) {
     b->first_component = component_count;
     add_component(b->first_node, b->node_count);

@@ -60,6 +60,7 @@ struct World {
   std::vector<KinematicMesh> meshes;
   std::vector<TriangleMesh> shapes;  // of every collider, local coordinates, for pictures
   int component_count = 0;
+  int strand_count = 0;                              // components that are strands: the first ones
   std::vector<std::pair<int, int>> component_nodes;  // [first, second) of each
   double thinnest = 0;                               // radius of any simulated body, m
   std::unique_ptr<Detector> detector;

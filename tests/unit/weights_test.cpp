@@ -22,6 +22,20 @@ TEST(NodeWeight, LiesBetweenMassAndStiffness) {
   EXPECT_DOUBLE_EQ(node_weight(options, 100000, 1), 100);  // much stiffer
 }
 
+TEST(RaiseFactors, NodesThatMissedAndTheirNeighboursOnTheStrandWeighMore) {
+  // Strands of 10 and 2 nodes, then a body of 4.
+  const std::vector<int> component = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 2, 2};
+  std::vector<float> factor(component.size(), 1);
+  std::vector<std::uint8_t> missed(component.size(), 0);
+  missed[8] = missed[13] = 1;
+  raise_factors(missed, component, 2, factor);
+  EXPECT_EQ(factor, (std::vector<float>{1, 1, 1, 1, 1, 4, 4, 4, 4, 4, 1, 1, 1, 4, 1, 1}));
+  missed[8] = 0;
+  missed[0] = 1;
+  for (int i = 0; i < 3; ++i) raise_factors(missed, component, 2, factor);
+  EXPECT_EQ(factor, (std::vector<float>{16, 16, 16, 16, 1, 4, 4, 4, 4, 4, 1, 1, 1, 16, 1, 1}));
+}
+
 TEST(LiftWeights, TheLighterSideGetsTheGeometricMean) {
   const std::vector<std::uint8_t> fixed(3, 0);
   const std::vector<Contact> contacts = {point_on_edge(0, 1, 2)};
