@@ -43,6 +43,7 @@ void add(std::vector<Variant>& all, const std::string& name, Change&& change) {
 std::vector<Variant> table3_variants(SolverOptions ours) {
   ours.accelerated = false;
   ours.over_relaxation = 1;
+  ours.weight_raise = false;  // it depends on which nodes just miss the tolerance
   std::vector<Variant> all{{fmt::format("ours (beta {:g})", ours.weight_beta), ours}};
   add(all, "no sleeping", [](SolverOptions& s) { s.sleeping = false; });
   add(all, "3x3 local problems", [](SolverOptions& s) { s.isotropic = false; });
@@ -54,7 +55,7 @@ std::vector<Variant> table3_variants(SolverOptions ours) {
 std::vector<Variant> variants(const SolverOptions& ours) {
   std::vector<Variant> all = table3_variants(ours);
   add(all, "double precision", [](SolverOptions& s) { s.precision = Precision::double_; });
-  add(all, "D20's weights", [](SolverOptions& s) { s.weight_lift = s.weight_raise = false; });
+  add(all, "D20's weights", [](SolverOptions& s) { s.weight_lift = false; });
   for (const double factor : {1.0 / 25, 1.0 / 5, 5.0, 25.0}) {
     const double beta = factor * ours.weight_beta;
     add(all, fmt::format("beta {:g}", beta), [&](SolverOptions& s) { s.weight_beta = beta; });

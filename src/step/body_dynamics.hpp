@@ -13,7 +13,7 @@ namespace stiction {
 
 class BodyDynamics final : public LinearDynamics {
  public:
-  explicit BodyDynamics(World& world) : world_(world), options_(world.scene.solver) {}
+  explicit BodyDynamics(World& world) : world_(world), options_(world.scene.solver) { reset_weights(); }
 
   /// Assembles every body at the iterate v_k.
   void assemble(std::span<const Vec3> v_k);
