@@ -346,7 +346,7 @@ void Step::accept_iterate() {
 }
 
 // Where v hardly answers to p, as in hairs wound round each other, λ grows by a small part of what it takes in each
-// iteration: the next Newton iteration weighs such nodes more.
+// iteration: this Newton iteration weighs nodes more that missed the tolerance in the last.
 void Step::raise_weights() {
   if (!world_.scene.solver.weight_raise) return;
   state_.missed.resize(nodes_.x.size());
@@ -457,6 +457,7 @@ bool advance(World& world, StepState& state, double time, double dt, StepReport&
   failure.clear();
   if (!step.predict()) return step.name_failure(failure);
   for (int k = 0; k < world.scene.solver.newton_iterations; ++k) {
+    if (k > 0) step.raise_weights();
     step.linearise();
     bool good = (k > 0 || step.start_forces()) && step.solve_unconstrained(k);
     good = good && step.finite(failure);
@@ -467,7 +468,6 @@ bool advance(World& world, StepState& state, double time, double dt, StepReport&
     good = good && step.solve_friction(k);
     if (!good) return step.name_failure(failure);
     step.accept_iterate();
-    step.raise_weights();
   }
   if (!step.finite(failure)) return false;
   step.count_crossings();
