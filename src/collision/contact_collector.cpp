@@ -4,7 +4,7 @@
 
 namespace stiction {
 
-void ContactCollector::append_sorted(std::vector<Contact>& out) {
+void ContactCollector::append_sorted(ContactList& out) {
   const std::size_t count = found_.count();
   grow_to(places_, count);
   found_.for_each([&](std::size_t place, const Contact& c) { places_[place] = {c.key.value, &c}; });

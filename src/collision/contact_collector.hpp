@@ -18,7 +18,7 @@ class ContactCollector {
   }
 
   /// Appends everything collected since the last call, sorted by key. Keys are unique, so this is one order.
-  void append_sorted(std::vector<Contact>& out);
+  void append_sorted(ContactList& out);
 
  private:
   struct Place {

@@ -94,7 +94,7 @@ Contact Detector::pair_contact(const NearPair& pair, unsigned ordinal, const Pai
   return c;
 }
 
-void Detector::proximity(std::vector<Contact>& contacts) {
+void Detector::proximity(ContactList& contacts) {
   const VerticesAt at_start{vertices_, {}, 0.0};
   CandidatePairs &edges = candidates_.edges(), &points = candidates_.points();
   const double longest_reach = reach(largest_radii_);
@@ -196,7 +196,7 @@ void Detector::take_first_met(std::span<const Vec3> v) {
   met_.clear();
 }
 
-void Detector::continuous(std::span<const Vec3> v_nodes, std::vector<Contact>& contacts) {
+void Detector::continuous(std::span<const Vec3> v_nodes, ContactList& contacts) {
   const auto v = vertices_.velocities(v_nodes);
   candidates_.follow(v);
   CandidatePairs &edges = candidates_.edges(), &points = candidates_.points();

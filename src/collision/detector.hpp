@@ -42,10 +42,10 @@ class Detector {
                   std::span<const Vec3> v);
 
   /// Appends contacts of pairs that are near at the start of the step, sorted by key.
-  void proximity(std::vector<Contact>& contacts);
+  void proximity(ContactList& contacts);
 
   /// Appends contacts of pairs that come to touch when nodes move with v and that have none yet, sorted by key.
-  void continuous(std::span<const Vec3> v, std::vector<Contact>& contacts);
+  void continuous(std::span<const Vec3> v, ContactList& contacts);
 
   /// Pairs of centrelines and surfaces that pass through each other when nodes move with v.
   std::int64_t crossings(std::span<const Vec3> v);

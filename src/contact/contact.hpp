@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "bodies/skin.hpp"
+#include "parallel/large_vector.hpp"
 #include "stiction/types.hpp"
 
 namespace stiction {
@@ -54,6 +55,9 @@ struct Contact {
       if (node[j] != kNoNode) skin.for_each_node(node[j], [&](int i, double weight) { f(i, b[j] * weight); });
   }
 };
+
+/// Contacts of a step: a resize leaves them to be written.
+using ContactList = LargeVector<Contact>;
 
 /// What a sweep of the projection (D20 Alg. 3) reads and writes for one contact: 64 bytes in single precision.
 /// b[3] is not stored: weights sum to zero. r is the scaled force r̄ = s_c r. A contact on the skin acts on more nodes:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "contact/colouring.hpp"
 #include "contact/general_solver.hpp"
 #include "kernels/coulomb.hpp"
 
@@ -113,7 +112,7 @@ void Projection<T>::append(std::span<const Contact> contacts, std::span<const do
           if (nodes_[node].inv_w > T(0)) f(node);
         });
       },
-      colours_at_, static_cast<int>(stages_.size()) - 1);
+      colours_at_, static_cast<int>(stages_.size()) - 1, block_nodes_);
   const std::size_t base = hot_.size();
   reserve_for(hot_, base + count);
   hot_.resize(base + count);
@@ -123,13 +122,19 @@ void Projection<T>::append(std::span<const Contact> contacts, std::span<const do
   const auto is_wide = [&](const Contact& c) {
     return skin_ && std::any_of(c.node.begin(), c.node.end(), [&](int j) { return j >= skin_->base; });
   };
-  for (const std::uint32_t i : place(colour, count)) {
+  const std::vector<std::uint32_t> by_place = place(colour, count);
+  listed_.collect(count, [&](std::size_t at, std::vector<std::uint32_t>& list) {
+    const Contact& c = contacts[by_place[at]];
+    if (c.node[3] == kNoNode || is_wide(c)) list.push_back(by_place[at]);
+  });
+  listed_.for_each_in_order([&](std::uint32_t i) {
     HotContact<T>& hot = hot_[order_[base + i]];
     if (is_wide(contacts[i]))
       widen(contacts[i], hot);
-    else if (contacts[i].node[3] == kNoNode)
+    else
       hot.node[3] = surface_node(contacts[i]);
-  }
+  });
+  listed_.clear();
   for_each_index(count, [&](std::size_t i) {
     const Contact& c = contacts[i];
     const std::size_t at = order_[base + i];

@@ -18,8 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "contact/colouring.hpp"
 #include "contact/contact.hpp"
-#include "parallel/loops.hpp"
+#include "parallel/chunk_lists.hpp"
 
 namespace stiction {
 
@@ -106,15 +107,17 @@ class Projection {
   void for_each_contact(F&& f);
 
   const Skin* skin_ = nullptr;
-  std::vector<HotNode<T>> nodes_;
+  LargeVector<HotNode<T>> nodes_;
   std::vector<WideNode> wide_;                 // of contacts on the skin
-  std::vector<HotContact<T>> hot_;             // in the order of the sweep
+  LargeVector<HotContact<T>> hot_;             // in the order of the sweep
   std::vector<T> cohesion_;                    // impulse, in the order of the sweep
   std::vector<std::uint8_t> sleep_;            // sweeps left to sit out
   std::vector<Eigen::Matrix<T, 3, 3>> block_;  // Delassus blocks, where local problems are not isotropic
   std::vector<std::uint32_t> order_;           // position in hot_ of the i-th appended contact
   std::vector<std::uint64_t> colours_at_;      // bits of a node's stages
-  std::vector<Stage> stages_;                  // the sequential rest comes last
+  BlockNodes block_nodes_;
+  ChunkLists<std::uint32_t> listed_;  // contacts that take a list of nodes, or a node for a surface
+  std::vector<Stage> stages_;         // the sequential rest comes last
   tbb::combinable<std::size_t> updates_{[] { return std::size_t{0}; }};
 };
 

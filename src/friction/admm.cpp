@@ -131,10 +131,11 @@ void Admm<T>::activate_components_of(std::span<const Contact> contacts) {
   dynamics_.activate(fresh, contacts, state_.w);
 
   const std::size_t before = active_.size();
+  const auto fixed = dynamics_.fixed();
   for (const int component : fresh) {
     const auto [first, last] = dynamics_.nodes_of(component);
     for (int j = first; j < last; ++j)
-      if (!dynamics_.fixed()[j]) active_.push_back(j);
+      if (!fixed[j]) active_.push_back(j);
   }
   for_each_index(active_.size() - before, [&](std::size_t i) {
     const int j = active_[before + i];
@@ -273,9 +274,9 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
       lambda_hat_.swap(lambda_);
     }
   }
-  if (!report_.converged) repair(detect);
+  if (options_.last && !report_.converged) repair(detect);
   report_.residual = delta_of([](int) {});
-  report_.residual_p999 = delta_percentile(0.999);
+  if (options_.last) report_.residual_p999 = delta_percentile(0.999);
   finish();
   return report_;
 }
@@ -356,10 +357,19 @@ void Admm<T>::finish() {
     state_.impulse[i] = projection_.impulse(i) - c.cohesion * options_.dt * c.n;
   });
   // Prescribed nodes are not in the problem; what pushes them is wanted for reactions.
-  for (std::size_t i = 0; i < state_.contacts.size(); ++i)
+  const auto fixed = dynamics_.fixed();
+  ChunkLists<std::size_t>& on_prescribed = state_.work.on_prescribed;
+  on_prescribed.collect(state_.contacts.size(), [&](std::size_t i, std::vector<std::size_t>& list) {
+    bool any = false;
+    state_.contacts[i].for_each_node(skin(), [&](int node, double) { any = any || fixed[node]; });
+    if (any) list.push_back(i);
+  });
+  on_prescribed.for_each_in_order([&](std::size_t i) {
     state_.contacts[i].for_each_node(skin(), [&](int node, double b) {
-      if (dynamics_.fixed()[node]) state_.on_nodes[node] += b * state_.impulse[i];
+      if (fixed[node]) state_.on_nodes[node] += b * state_.impulse[i];
     });
+  });
+  on_prescribed.clear();
   report_.sequential_contacts = projection_.sequential_count();
   report_.contact_updates = projection_.update_count();
   projection_.release();

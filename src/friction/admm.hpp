@@ -16,6 +16,7 @@
 
 #include "contact/contact.hpp"
 #include "contact/projection.hpp"
+#include "parallel/chunk_lists.hpp"
 #include "stiction/scene.hpp"
 
 namespace stiction {
@@ -53,12 +54,14 @@ struct AdmmOptions {
   /// If after so many iterations the last half of them gained nothing, contacts of nodes that miss the tolerance stop
   /// undoing their overlap, and half as many iterations more sweep ten times as often; 0: never.
   int patience = 100;
+  /// Whether it is the last solve of a step, whose result is looked at once more: for contacts, and for a percentile.
+  bool last = true;
 };
 
 struct AdmmReport {
   int iterations = 0;
   double residual = 0;          ///< δ∞ at the end, m
-  double residual_p999 = 0;     ///< 99.9th percentile over nodes of the same quantity, m
+  double residual_p999 = 0;     ///< 99.9th percentile over nodes of the same quantity, of a last solve, m
   double residual_first = 0;    ///< δ∞ of the first iteration, m
   std::vector<double> history;  ///< δ∞ of each iteration, m
   bool converged = false;
@@ -68,7 +71,7 @@ struct AdmmReport {
 };
 
 /// Appends contacts that the velocities v lead to and that are not known yet, sorted by key.
-using DetectContacts = std::function<void(std::span<const Vec3> v, std::vector<Contact>& contacts)>;
+using DetectContacts = std::function<void(std::span<const Vec3> v, ContactList& contacts)>;
 
 /// Work arrays, kept from one solve to the next so that nothing is allocated once they have grown.
 struct AdmmWork {
@@ -79,17 +82,18 @@ struct AdmmWork {
   std::vector<Vec3> v_previous, p_hat, lambda, lambda_hat, weighted;
   std::vector<Vec3> p_previous, lambda_previous;  ///< of the last iteration, for momentum
   std::vector<double> k_N, compliance, cohesion;  ///< a value a contact
+  ChunkLists<std::size_t> on_prescribed;          ///< contacts that act on prescribed nodes
 };
 
 /// State that the solver reads and writes; arrays have a value a node, or a contact where said.
 struct AdmmState {
-  std::vector<Vec3> v;            ///< in: start; out: velocity after the last linear solve, m/s
-  std::vector<Vec3> p;            ///< out: feasible velocity; equals v where nothing touches
-  std::vector<Vec3> lambda;       ///< in: W λ of the last solve; out: the same, kg m/s
-  std::vector<Contact> contacts;  ///< in: known contacts, sorted by key; out: with those appended
-  std::vector<Vec3> impulse;      ///< in: as below, or empty; out: r of each contact with cohesion, kg m/s
-  std::vector<Vec3> on_nodes;     ///< out: Bᵀ r, kg m/s
-  std::vector<double> w;          ///< out: weights, kg
+  std::vector<Vec3> v;         ///< in: start; out: velocity after the last linear solve, m/s
+  std::vector<Vec3> p;         ///< out: feasible velocity; equals v where nothing touches
+  std::vector<Vec3> lambda;    ///< in: W λ of the last solve; out: the same, kg m/s
+  ContactList contacts;        ///< in: known contacts, sorted by key; out: with those appended
+  std::vector<Vec3> impulse;   ///< in: as below, or empty; out: r of each contact with cohesion, kg m/s
+  std::vector<Vec3> on_nodes;  ///< out: Bᵀ r, kg m/s
+  std::vector<double> w;       ///< out: weights, kg
   AdmmWork work;
 };
 

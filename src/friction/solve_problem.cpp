@@ -119,7 +119,8 @@ ProblemSolution solve_admm(const FrictionProblem& problem, const SolverOptions& 
   admm.contact.compliance = problem.compliance.empty() ? 0.0 : problem.compliance.front() * dt * dt;
   admm.dt = dt;
   AdmmState state;
-  state.contacts = contacts_of(problem, dt);
+  const std::vector<Contact> contacts = contacts_of(problem, dt);
+  state.contacts.assign(contacts.begin(), contacts.end());
   state.v.assign(problem.node_count, Vec3::Zero());
   const Eigen::VectorXd start = Eigen::SimplicialLDLT<Sparse>(problem.A).solve(problem.f);  // D20 6.2.1
   for (int j = 0; j < problem.node_count; ++j) state.v[j] = start.segment<3>(3 * j);
@@ -127,7 +128,7 @@ ProblemSolution solve_admm(const FrictionProblem& problem, const SolverOptions& 
 
   ProblemSolution solution;
   solution.report = solve_admm(
-      dynamics, admm, [](std::span<const Vec3>, std::vector<Contact>&) {}, state);
+      dynamics, admm, [](std::span<const Vec3>, ContactList&) {}, state);
   solution.v = state.contacts.empty() ? start : dynamics.velocities();
   for (int j = 0; j < problem.node_count; ++j) solution.v.segment<3>(3 * j) = state.p[j];
   const Eigen::VectorXd u = problem.B * solution.v;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <vector>
 
 #include "parallel/loops.hpp"
 
@@ -19,11 +18,10 @@ double node_weight(const SolverOptions& options, double eta, double m) {
 }
 
 void lift_weights(std::span<const Contact> contacts, const Skin& skin, std::span<const std::uint8_t> fixed,
-                  std::span<double> w) {
-  std::vector<double> before;
-  copy_in_chunks(w, before);
+                  std::span<const double> w, std::vector<double>& lifted) {
+  copy_in_chunks(w, lifted);
   const auto raise = [&](int j, double to) {
-    std::atomic_ref<double> value(w[j]);
+    std::atomic_ref<double> value(lifted[j]);
     double now = value.load(std::memory_order_relaxed);
     while (now < to && !value.compare_exchange_weak(now, to, std::memory_order_relaxed)) {
     }
@@ -32,11 +30,11 @@ void lift_weights(std::span<const Contact> contacts, const Skin& skin, std::span
     const Contact& c = contacts[i];
     double mobility[2] = {0, 0};  // of the sides with b > 0 and b < 0
     c.for_each_node(skin, [&](int j, double b) {
-      if (!fixed[j]) mobility[b < 0] += b * b / before[j];
+      if (!fixed[j]) mobility[b < 0] += b * b / w[j];
     });
     if (mobility[0] == 0 || mobility[1] == 0) return;
     c.for_each_node(skin, [&](int j, double b) {
-      if (!fixed[j]) raise(j, std::sqrt(before[j] / mobility[b > 0]));
+      if (!fixed[j]) raise(j, std::sqrt(w[j] / mobility[b > 0]));
     });
   });
 }

@@ -15,7 +15,7 @@
 #include <cstring>
 #include <vector>
 
-#include "linear/large_pages.hpp"
+#include "parallel/large_vector.hpp"
 #include "linear/panel_kernels.hpp"
 #include "linear/supernodes.hpp"
 

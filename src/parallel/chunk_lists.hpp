@@ -56,6 +56,15 @@ class ChunkLists {
     return std::span(*chunks_[k].list).subspan(chunks_[k].begin, chunks_[k].count);
   }
 
+  std::size_t chunks() const { return chunks_.size(); }
+
+  /// Calls f(element) for each element, one after the other.
+  template <class F>
+  void for_each_in_order(F&& f) const {
+    for (std::size_t k = 0; k < chunks_.size(); ++k)
+      for (const T& element : chunk(k)) f(element);
+  }
+
   /// How many elements there are; finds the place of each chunk's first.
   std::size_t count() {
     place_.assign(chunks_.size() + 1, 0);

@@ -68,8 +68,8 @@ void grow_to(std::vector<T>& buffer, std::size_t count) {
 
 /// Makes room for `count` elements and a quarter more: less than a vector takes by itself, which matters where it is
 /// large.
-template <class T>
-void reserve_for(std::vector<T>& buffer, std::size_t count) {
+template <class Vector>
+void reserve_for(Vector& buffer, std::size_t count) {
   if (buffer.capacity() < count) buffer.reserve(count + count / 4);
 }
 
@@ -77,10 +77,10 @@ void reserve_for(std::vector<T>& buffer, std::size_t count) {
 inline constexpr std::size_t kKeptBytes = std::size_t{1} << 24;
 
 /// Forgets the elements, and gives the memory back if there is much of it.
-template <class T>
-void clear_large(std::vector<T>& buffer) {
+template <class Vector>
+void clear_large(Vector& buffer) {
   buffer.clear();
-  if (buffer.capacity() * sizeof(T) > kKeptBytes) buffer = std::vector<T>();
+  if (buffer.capacity() * sizeof(buffer[0]) > kKeptBytes) buffer = Vector();
 }
 
 /// Copies a whole array into another, which takes its size.

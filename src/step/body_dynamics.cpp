@@ -70,8 +70,7 @@ void BodyDynamics::activate(std::span<const int> components, std::span<const Con
     if (is_fresh(j)) w[j] = weight_factor_[j] * node_weight(options_, eta_[j], world_.nodes.m[j]);
   });
   if (options_.weight_lift) {
-    copy_in_chunks(w, lifted_);
-    lift_weights(contacts, world_.nodes.skin, world_.nodes.fixed, lifted_);
+    lift_weights(contacts, world_.nodes.skin, world_.nodes.fixed, w, lifted_);
     for_each_index(w.size(), [&](std::size_t j) {
       if (is_fresh(j)) w[j] = lifted_[j];
     });

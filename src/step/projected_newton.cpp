@@ -316,14 +316,13 @@ bool Step::solve_friction(int newton_iteration) {
   options.solver = world_.scene.solver;
   options.contact = world_.scene.contact;
   options.dt = dt_;
-  if (newton_iteration + 1 < options.solver.newton_iterations) options.solver.repair_passes = 0;
+  options.last = newton_iteration + 1 == options.solver.newton_iterations;
   copy_in_chunks(v_, admm_.v);
   const int before = dynamics_.linear_iterations();
   sort_contacts();
   const AdmmReport admm = solve_admm(
       dynamics_, options,
-      [&](std::span<const Vec3> v, std::vector<Contact>& contacts) { world_.detector->continuous(v, contacts); },
-      admm_);
+      [&](std::span<const Vec3> v, ContactList& contacts) { world_.detector->continuous(v, contacts); }, admm_);
   report_.newton_iterations = newton_iteration + 1;
   report_.admm_iterations += admm.iterations;
   report_.residual_m = admm.residual;

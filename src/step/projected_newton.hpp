@@ -36,7 +36,7 @@ struct StepState {
   std::vector<Vec3> v_hat, r;             ///< velocities that forces lead to, and impulses of the one residual
   std::vector<double> inverse_mass, k_N;  ///< of the one residual
   std::vector<std::pair<ContactKey, std::uint32_t>> order;
-  std::vector<Contact> sorted_contacts;
+  ContactList sorted_contacts;
   std::vector<Vec3> sorted_impulse;
 };
 

@@ -28,6 +28,16 @@ TEST(ChunkLists, KeepTheOrderOfTheIndicesForAnyThreadsAndChunks) {
   }
 }
 
+TEST(ChunkLists, AreWalkedThroughInTheOrderOfTheIndices) {
+  ChunkLists<int> lists;
+  lists.collect(
+      5000, [](std::size_t i, std::vector<int>& list) { list.insert(list.end(), i % 3, static_cast<int>(i)); }, 7);
+  std::vector<int> walked, all;
+  lists.for_each_in_order([&](int element) { walked.push_back(element); });
+  lists.move_into(all);
+  EXPECT_EQ(walked, all);
+}
+
 TEST(ChunkLists, JoinWhatSeveralCallsCollect) {
   ChunkLists<int> lists;
   for (const int offset : {0, 100}) {

@@ -47,7 +47,7 @@ void expect_stopped_by_wall(double rise, double height) {
   const auto v = moving(Vec3(-20 * kRadii / kDt, 0, 0));
   detector.begin_step(crease.nodes, {}, {}, kDt, v);
 
-  std::vector<Contact> first, later;
+  ContactList first, later;
   detector.proximity(first);
   ASSERT_EQ(first.size(), 1u);
   EXPECT_EQ(first[0].key, ContactKey::make(ContactKey::point_triangle, 0, Crease::floor, 0));
@@ -81,7 +81,7 @@ TEST(Detector, VertexThatSlidesOverAFlatEdgeFeelsOnlyTheFaceBelow) {
   Detector detector(flat.surface, {}, 2, FrictionTable({0.3, 0.3}), ContactOptions{});
   const auto v = moving(Vec3(-6 * kRadii / kDt, 0, 0));
   detector.begin_step(flat.nodes, {}, {}, kDt, v);
-  std::vector<Contact> contacts;
+  ContactList contacts;
   detector.proximity(contacts);
   ASSERT_EQ(contacts.size(), 1u);
   EXPECT_EQ(detector.crossings(v), 0);

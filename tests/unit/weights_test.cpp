@@ -39,14 +39,13 @@ TEST(RaiseFactors, NodesThatMissedAndTheirNeighboursOnTheStrandWeighMore) {
 TEST(LiftWeights, TheLighterSideGetsTheGeometricMean) {
   const std::vector<std::uint8_t> fixed(3, 0);
   const std::vector<Contact> contacts = {point_on_edge(0, 1, 2)};
-  std::vector<double> w = {1e-6, 2e-2, 2e-2};  // the edge's middle weighs 4e-2
-  lift_weights(contacts, {}, fixed, w);
+  std::vector<double> w;
+  lift_weights(contacts, {}, fixed, std::vector{1e-6, 2e-2, 2e-2}, w);  // the edge's middle weighs 4e-2
   EXPECT_NEAR(w[0], 2e-4, 1e-18);
   EXPECT_EQ(w[1], 2e-2);
   EXPECT_EQ(w[2], 2e-2);
 
-  w = {1.0, 2e-2, 3e-2};
-  lift_weights(contacts, {}, fixed, w);
+  lift_weights(contacts, {}, fixed, std::vector{1.0, 2e-2, 3e-2}, w);
   EXPECT_EQ(w[0], 1.0);
   EXPECT_NEAR(w[1], std::sqrt(2e-2), 1e-15);
   EXPECT_NEAR(w[2], std::sqrt(3e-2), 1e-15);
@@ -54,8 +53,8 @@ TEST(LiftWeights, TheLighterSideGetsTheGeometricMean) {
 
 TEST(LiftWeights, PrescribedSidesDoNotCount) {
   const std::vector<Contact> contacts = {point_on_edge(0, 1, 2)};
-  std::vector<double> w = {1e-6, 0, 0};
-  lift_weights(contacts, {}, std::vector<std::uint8_t>{0, 1, 1}, w);
+  std::vector<double> w;
+  lift_weights(contacts, {}, std::vector<std::uint8_t>{0, 1, 1}, std::vector{1e-6, 0.0, 0.0}, w);
   EXPECT_EQ(w[0], 1e-6);
 }
 
@@ -63,10 +62,10 @@ TEST(LiftWeights, DoesNotDependOnTheOrderOfContacts) {
   const std::vector<std::uint8_t> fixed(4, 0);
   const std::vector<double> start = {1e-6, 1e-4, 1e-2, 1.0};
   std::vector<Contact> contacts = {point_on_edge(0, 1, 2), point_on_edge(1, 2, 3), point_on_edge(0, 2, 3)};
-  std::vector<double> w = start, reversed = start;
-  lift_weights(contacts, {}, fixed, w);
+  std::vector<double> w, reversed;
+  lift_weights(contacts, {}, fixed, start, w);
   std::reverse(contacts.begin(), contacts.end());
-  lift_weights(contacts, {}, fixed, reversed);
+  lift_weights(contacts, {}, fixed, start, reversed);
   EXPECT_EQ(w, reversed);
   EXPECT_GT(w[0], 1e-6);
   EXPECT_LT(w[0], 1.0);

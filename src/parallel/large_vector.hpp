@@ -1,9 +1,11 @@
-// Arrays that are streamed through again and again: on large pages where the system has them, so that a sweep does not
-// wait for the page tables.
+// Large arrays that all threads write and walk over: on large pages where the system has them, so that a sweep does not
+// wait for the page tables. Elements that a resize adds are left as the memory is: the loops over all threads write
+// them, which is also who the system then asks for each page, and near whom it lies.
 #pragma once
 
 #include <cstddef>
 #include <new>
+#include <type_traits>
 #include <vector>
 #ifdef __linux__
 #include <sys/mman.h>
@@ -28,6 +30,12 @@ struct LargePageAllocator {
     return static_cast<T*>(p);
   }
   void deallocate(T* p, std::size_t n) { ::operator delete(p, alignment(n * sizeof(T))); }
+
+  /// Nothing: whoever made room writes before anybody reads.
+  template <class U>
+  void construct(U*) {
+    static_assert(std::is_trivially_destructible_v<U>);
+  }
 
   template <class U>
   bool operator==(const LargePageAllocator<U>&) const {
