@@ -276,10 +276,11 @@ void Projection<T>::store_blocks() {
 template <class T>
 void Projection<T>::project(const SweepOptions& options) {
   if (!options.isotropic) store_blocks();
-  for_each_contact([&](std::size_t i) {
-    apply_warm_start(i);
-    return false;
-  });
+  if (options.add_forces)
+    for_each_contact([&](std::size_t i) {
+      apply_warm_start(i);
+      return false;
+    });
   for_each_index(sleep_.size(), [&](std::size_t i) { sleep_[i] = 0; });
   const T threshold2 = static_cast<T>(options.sleeping_threshold * options.sleeping_threshold);
   const auto rest = static_cast<std::uint8_t>(std::min(options.sleeping_sweeps, 255));

@@ -28,6 +28,8 @@ struct SweepOptions {
   int sweeps = 5;                 ///< N_GS
   double sleeping_threshold = 0;  ///< m/s; 0: nothing sleeps (D20 6.3.3)
   int sleeping_sweeps = 10;
+  /// Whether the forces found so far are to be added to p, which is p_0; false: p has them, W p = W p_0 + Bᵀ r.
+  bool add_forces = true;
   bool isotropic = true;  ///< false: local problems with stored 3×3 blocks, as if W were any matrix (D20 Table 3)
 };
 
@@ -53,7 +55,7 @@ class Projection {
   /// Changes k_N (m/s) of the i-th appended contact.
   void set_offset(std::size_t i, double k_N) { hot_[order_[i]].k_N = static_cast<T>(k_N); }
 
-  /// Adds the forces found so far (warm start) and sweeps. p must hold p_0.
+  /// Adds the forces found so far (warm start) and sweeps. p must hold p_0, with or without these forces.
   void project(const SweepOptions& options);
 
   std::size_t contact_count() const { return order_.size(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "contact/touched.hpp"
 #include "parallel/loops.hpp"
@@ -89,6 +90,7 @@ class Admm {
   std::vector<Vec3>&v_, &v_previous_, &p_, &p_hat_, &lambda_, &lambda_hat_, &weighted_, &p_previous_, &lambda_previous_;
   double theta_ = 1, change2_previous_ = 0;
   bool started_ = false, repairing_ = false, stuck_ = false;
+  bool adds_forces_ = true;  // of contacts, in the next projection
 };
 
 template <class T>
@@ -191,11 +193,22 @@ void Admm<T>::linear_solve() {
     if (state_.w[j] == 0) p_[j] = v_[j];
 }
 
+// From p = v̂ − λ̂ and the forces of all contacts. These make up λ once they have been through an update, so that p is v̂
+// then (with momentum, v̂ − λ̂ + λ), and no contact needs to be looked at. What p and r lose on each other by rounding is
+// made good from time to time.
 template <class T>
 void Admm<T>::project(double delta_before) {
   const Stopwatch watch(report_.t_projection);
-  for_active([&](int j) { projection_.set_p(j, relaxed(j) - lambda_hat_[j]); });
   SweepOptions sweep;
+  sweep.add_forces = std::exchange(adds_forces_, false);
+  for_active([&](int j) {
+    Vec3 p = relaxed(j);
+    if (sweep.add_forces)
+      p -= lambda_hat_[j];
+    else if (options_.solver.accelerated)
+      p += lambda_[j] - lambda_hat_[j];
+    projection_.set_p(j, p);
+  });
   sweep.sweeps = options_.solver.gauss_seidel_iterations;
   if (stuck_) sweep.sweeps *= kSweepsIfStuck;  // inexact projections can lead round in a circle
   sweep.sleeping_sweeps = options_.solver.sleeping_sweeps;
@@ -262,6 +275,7 @@ AdmmReport Admm<T>::run(const DetectContacts& detect) {
     const bool found = looks && append_detected(detect, final_velocity());
     report_.converged = small && looks && !found;
     if (report_.converged || last) break;
+    adds_forces_ = in_turn || found;
     if (l == options_.patience && !gains()) {
       stuck_ = true;
       give_up_recovery();
@@ -339,6 +353,7 @@ void Admm<T>::repair(const DetectContacts& detect) {
   repairing_ = true;
   for (int pass = 0; pass < options_.solver.repair_passes; ++pass) {
     if (!append_detected(detect, p_)) return;
+    adds_forces_ = true;
     project(0.0);
     take_projection();
   }

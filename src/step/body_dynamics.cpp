@@ -27,6 +27,7 @@ double dot(std::span<const Vec3> a, std::span<const Vec3> b) {
 void BodyDynamics::assemble(std::span<const Vec3> v_k) {
   copy_in_chunks(v_k, v_k_);
   active_.assign(world_.component_count, 0);
+  factored_.assign(world_.component_count, 0);
   has_eta_ = false;
   y_.clear();
   failed_body_ = nullptr;
@@ -47,7 +48,12 @@ void BodyDynamics::mark_groups(std::span<std::uint8_t> components) const {
 bool BodyDynamics::solve_unweighted(std::span<const std::uint8_t> components, std::span<const Vec3> impulse,
                                     std::span<Vec3> v, double tolerance) {
   no_weight_.resize(world_.nodes.x.size(), 0.0);
-  factor(no_weight_, components);
+  stale_.resize(components.size());
+  for (std::size_t c = 0; c < components.size(); ++c) {
+    stale_[c] = components[c] && !factored_[c];
+    factored_[c] |= components[c];
+  }
+  factor(no_weight_, stale_);
   y_.clear();
   solve_marked(impulse, v, components, tolerance);
   y_.clear();
@@ -81,6 +87,7 @@ void BodyDynamics::activate(std::span<const int> components, std::span<const Con
     if (!fresh[c] && active_[c]) stale[c] = 0;  // in the solve already, and its weight stays
     active_[c] |= stale[c];
   }
+  factored_.assign(world_.component_count, 0);
   factor(w, stale);
 }
 

@@ -18,7 +18,7 @@ class BodyDynamics final : public LinearDynamics {
   /// Assembles every body at the iterate v_k.
   void assemble(std::span<const Vec3> v_k);
 
-  /// Factors A (no weight) for the marked components and solves A v = f + impulse there; false if a factor fails.
+  /// Solves A v = f + impulse (no weight) for the marked components; false if a factor of A fails.
   /// Marked components include all that ties connect them with.
   bool solve_unweighted(std::span<const std::uint8_t> components, std::span<const Vec3> impulse, std::span<Vec3> v,
                         double tolerance);
@@ -64,6 +64,7 @@ class BodyDynamics final : public LinearDynamics {
   std::vector<float> weight_factor_;  // of each node
   bool has_eta_ = false;              // of this assembly
   std::vector<std::uint8_t> active_;
+  std::vector<std::uint8_t> factored_, stale_;  // components whose factor is of A alone; those that need one
   const Body* failed_body_ = nullptr;
   std::vector<Vec3> rhs_, y_, r_, z_, d_, pd_, q_;  // of conjugate gradients
   int linear_iterations_ = 0;

@@ -450,6 +450,26 @@ TEST(Projection, StartsFromTheForcesOfTheLastProjection) {
   EXPECT_LT(distance(once.r, split.r), 1e-12);
 }
 
+TEST(Projection, GoesOnFromAVelocityThatHasItsForces) {
+  Problem problem = random_problem(7, 120, 200, 0.3, Ends::with_prescribed);
+  for (std::size_t i = 0; i < problem.cohesion.size(); i += 3) problem.cohesion[i] = 0.1;
+  Projection<double> projection;
+  projection.reset(problem.inv_w, 8);
+  projection.append(problem.contacts, problem.k_N, problem.compliance, problem.cohesion, {});
+  const int nodes = static_cast<int>(problem.p_0.size());
+  for (int j = 0; j < nodes; ++j) projection.set_p(j, problem.p_0[j]);
+  SweepOptions options = sweeps(10);
+  for (int i = 0; i < 3; ++i) {
+    projection.project(options);
+    options.add_forces = false;
+  }
+  const Solution once = solve(problem, sweeps(30));
+  std::vector<Vec3> p;
+  for (int j = 0; j < nodes; ++j) p.push_back(projection.p(j));
+  EXPECT_LT(distance(once.p, p), 1e-12);
+  for (std::size_t i = 0; i < once.r.size(); ++i) EXPECT_LT((once.r[i] - projection.impulse(i)).norm(), 1e-12);
+}
+
 TEST(Projection, SinglePrecisionAgreesWithDouble) {
   // Velocities of 1 m/s: 1e-6 of them, times some tens for the sweeps, is far below D20's 0.01 mm in a step of 10 ms.
   for (unsigned seed = 0; seed < 5; ++seed) {
