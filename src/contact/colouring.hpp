@@ -50,7 +50,7 @@ std::vector<std::uint8_t> colour_blocks(std::uint32_t count, ForEachFreeNode&& f
       std::uint64_t taken = beyond;
       for (const std::int32_t node : of_block) {
         taken |= colours_at[node];
-        if (++at + ahead < list.size()) __builtin_prefetch(&colours_at[list[at + ahead]], 1);
+        if (++at + ahead < list.size()) __builtin_prefetch(colours_at.data() + list[at + ahead], 1);
       }
       ++at;
       const int first_free = std::min(std::countr_one(taken), stages);

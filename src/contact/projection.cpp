@@ -31,6 +31,8 @@ void Projection<T>::reset(std::span<const double> inv_w, int stages, const Skin*
   for_each_index(inv_w.size(), [&](std::size_t j) { nodes_[j].inv_w = static_cast<T>(inv_w[j]); });
   hot_.clear();
   wide_.clear();
+  block_nodes_.clear();
+  listed_.clear();
   cohesion_.clear();
   sleep_.clear();
   order_.clear();

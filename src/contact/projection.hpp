@@ -28,7 +28,7 @@ struct SweepOptions {
   int sweeps = 5;                 ///< N_GS
   double sleeping_threshold = 0;  ///< m/s; 0: nothing sleeps (D20 6.3.3)
   int sleeping_sweeps = 10;
-  /// Whether the forces found so far are to be added to p, which is p_0; false: p has them, W p = W p_0 + Bᵀ r.
+  /// Whether the forces found so far are to be added to p, which is p_0; false: p has them, W p = W p_0 + Bᵀ (r − ξ n).
   bool add_forces = true;
   bool isotropic = true;  ///< false: local problems with stored 3×3 blocks, as if W were any matrix (D20 Table 3)
 };
@@ -36,8 +36,8 @@ struct SweepOptions {
 template <class T>
 class Projection {
  public:
-  /// Starts with no contacts. inv_w: a value a node, 1/kg, zero where prescribed. `stages` <= 64. The skin must outlive
-  /// the projection; none: contacts act on nodes alone.
+  /// Starts with no contacts, and p to be set. inv_w: a value a node, 1/kg, zero where prescribed. `stages` <= 64. The
+  /// skin must outlive the projection; none: contacts act on nodes alone.
   void reset(std::span<const double> inv_w, int stages, const Skin* skin = nullptr);
 
   /// Appends contacts; a value a contact: k_N in m/s, compliance in 1/kg, cohesion impulse and the r that the contact

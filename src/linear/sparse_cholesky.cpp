@@ -15,9 +15,9 @@
 #include <cstring>
 #include <vector>
 
-#include "parallel/large_vector.hpp"
 #include "linear/panel_kernels.hpp"
 #include "linear/supernodes.hpp"
+#include "parallel/large_vector.hpp"
 
 namespace stiction {
 

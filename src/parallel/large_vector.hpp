@@ -1,9 +1,10 @@
 // Large arrays that all threads write and walk over: on large pages where the system has them, so that a sweep does not
-// wait for the page tables. Elements that a resize adds are left as the memory is: the loops over all threads write
-// them, which is also who the system then asks for each page, and near whom it lies.
+// wait for the page tables. Elements that a resize adds are left as the memory is, for the loops over all threads to
+// write.
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <new>
 #include <type_traits>
 #include <vector>
@@ -33,8 +34,11 @@ struct LargePageAllocator {
 
   /// Nothing: whoever made room writes before anybody reads.
   template <class U>
-  void construct(U*) {
+  void construct([[maybe_unused]] U* p) {
     static_assert(std::is_trivially_destructible_v<U>);
+#ifdef __SANITIZE_ADDRESS__
+    std::memset(static_cast<void*>(p), 0xff, sizeof(U));  // no number, no node
+#endif
   }
 
   template <class U>

@@ -214,13 +214,11 @@ TEST(Ties, MatrixIsTheDerivativeOfTheForce) {
 }
 
 // Conjugate gradients, each body by its own factor, find what one dense solve of everything finds. With and without
-// the weight W of the contact solver; the impulse is a random one.
+// the weight W of the contact solver, one after the other and about two iterates, so that no factor outlives its use;
+// the impulse is a random one.
 TEST(Ties, ConjugateGradientsAgreeWithADenseSolve) {
   TiedWorld t(tied_scene());
   t.disturb();
-  t.dynamics.assemble(t.v);
-  Eigen::VectorXd minus_g;
-  const Eigen::MatrixXd A = t.matrix(minus_g);
   std::mt19937 engine(3);
   std::uniform_real_distribution<double> uniform(-1, 1);
   std::vector<Vec3> impulse(t.world.nodes.size());
@@ -228,30 +226,36 @@ TEST(Ties, ConjugateGradientsAgreeWithADenseSolve) {
 
   std::vector<int> all(t.world.component_count);
   std::iota(all.begin(), all.end(), 0);
-  std::vector<double> w(t.world.nodes.size(), 0.0);
-  for (const bool weighted : {false, true}) {
-    std::vector<Vec3> v = t.v;
-    if (weighted) {
-      t.dynamics.activate(all, {}, w);
-      t.dynamics.solve(impulse, v, 1e-13);
-    } else {
-      const std::vector<std::uint8_t> marked(t.world.component_count, 1);
-      EXPECT_TRUE(t.dynamics.solve_unweighted(marked, impulse, v, 1e-13));
-    }
-    EXPECT_GT(t.dynamics.linear_iterations(), 1);
-    Eigen::MatrixXd A_plus_W = A;
-    Eigen::VectorXd b = minus_g;
-    for (int i = 0; i < t.size(); ++i) {
-      if (t.world.nodes.fixed[i / 3]) continue;
-      A_plus_W(i, i) += w[i / 3];
-      b[i] += impulse[i / 3][i % 3];
-    }
-    const Eigen::VectorXd y = A_plus_W.ldlt().solve(b);
-    const double largest = y.cwiseAbs().maxCoeff();
-    for (int i = 0; i < t.size(); ++i)
-      if (!t.world.nodes.fixed[i / 3]) {
-        EXPECT_NEAR(v[i / 3][i % 3], t.v[i / 3][i % 3] + y[i], 1e-8 * largest) << weighted;
+  for (const double scale : {1.0, -1.0}) {
+    for (Vec3& v : t.v) v *= scale;
+    t.dynamics.assemble(t.v);
+    Eigen::VectorXd minus_g;
+    const Eigen::MatrixXd A = t.matrix(minus_g);
+    for (const bool weighted : {false, true, false, false}) {
+      std::vector<Vec3> v = t.v;
+      std::vector<double> w(t.world.nodes.size(), 0.0);
+      if (weighted) {
+        t.dynamics.activate(all, {}, w);
+        t.dynamics.solve(impulse, v, 1e-13);
+      } else {
+        const std::vector<std::uint8_t> marked(t.world.component_count, 1);
+        EXPECT_TRUE(t.dynamics.solve_unweighted(marked, impulse, v, 1e-13));
       }
+      EXPECT_GT(t.dynamics.linear_iterations(), 1);
+      Eigen::MatrixXd A_plus_W = A;
+      Eigen::VectorXd b = minus_g;
+      for (int i = 0; i < t.size(); ++i) {
+        if (t.world.nodes.fixed[i / 3]) continue;
+        A_plus_W(i, i) += w[i / 3];
+        b[i] += impulse[i / 3][i % 3];
+      }
+      const Eigen::VectorXd y = A_plus_W.ldlt().solve(b);
+      const double largest = y.cwiseAbs().maxCoeff();
+      for (int i = 0; i < t.size(); ++i)
+        if (!t.world.nodes.fixed[i / 3]) {
+          EXPECT_NEAR(v[i / 3][i % 3], t.v[i / 3][i % 3] + y[i], 1e-8 * largest) << weighted;
+        }
+    }
   }
 }
 
