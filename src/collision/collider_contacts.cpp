@@ -100,6 +100,57 @@ Contact ColliderContacts::contact(ContactKey key, int collider, int a, int b, do
   return c;
 }
 
+ColliderContacts::Way ColliderContacts::way(int collider, int a, int b, std::span<const Vec3> v) const {
+  const Pose to_start = inverse(pose_start_[collider]), to_end = inverse(pose_end_[collider]);
+  return {.a = a,
+          .b = b,
+          .a_t0 = to_start.apply(vertices_.x[a]),
+          .b_t0 = to_start.apply(vertices_.x[b]),
+          .a_t1 = to_end.apply(vertices_.end_of(a, v)),
+          .b_t1 = to_end.apply(vertices_.end_of(b, v))};
+}
+
+// Known primitives are caught again where their centreline is about to enter.
+std::optional<double> ColliderContacts::impact(int collider, const Way& way, double radius, int known) const {
+  double separation = radius;
+  if (known > 0) {
+    const double s = way.a == way.b ? 0.0 : nearest_on_segment(colliders_[collider], way.a_t0, way.b_t0);
+    const Vec3 nearest = (1 - s) * way.a_t0 + s * way.b_t0;
+    separation = caught_again(radius, sample_surface(colliders_[collider], nearest).distance);
+  }
+  return segment_impact(colliders_[collider], way.a_t0, way.b_t0, way.a_t1, way.b_t1, separation);
+}
+
+// None where the nearest point of an edge is one of its nodes, whose affair it is then.
+std::optional<Contact> ColliderContacts::contact_at(ContactKey key, int collider, const Way& way, double when,
+                                                    double radius, double mu) const {
+  const Vec3 a = (1 - when) * way.a_t0 + when * way.a_t1, b = (1 - when) * way.b_t0 + when * way.b_t1;
+  const bool node = way.a == way.b;
+  const double s = node ? 0.0 : nearest_on_segment(colliders_[collider], a, b);
+  if (!node && (s < kInterior || s > 1 - kInterior)) return std::nullopt;
+  return contact(key, collider, way.a, way.b, s, (1 - s) * a + s * b, when, radius, mu);
+}
+
+// The contact where they meet or, if the surface turns so far after it that its plane would let the point in, the one
+// below where the point ends. That faces the same way, unless the point went right through.
+std::optional<Contact> ColliderContacts::contact_that_holds(ContactKey key, int collider, const Way& way, double when,
+                                                            double radius, double mu, std::span<const Vec3> v) const {
+  const auto met = contact_at(key, collider, way, when, radius, mu);
+  if (!met || holds_out(*met, v)) return met;
+  const auto at_end = contact_at(key, collider, way, 1.0, radius, mu);
+  return at_end && at_end->n.dot(met->n) > 0 ? at_end : met;
+}
+
+// Whether the contact's point, moving with v but for what the contact forbids of it, ends where it is not caught again.
+bool ColliderContacts::holds_out(const Contact& c, std::span<const Vec3> v) const {
+  const int collider = static_cast<int>(c.key.b());
+  Vec3 v_point = c.b[0] * v[c.node[0]];
+  if (c.node[1] != kNoNode) v_point += c.b[1] * v[c.node[1]];
+  const double excess = c.gap + vertices_.dt * c.n.dot(v_point - c.surface_velocity);
+  const Vec3 end = inverse(pose_end_[collider]).apply(end_of(c, v) - std::min(0.0, excess) * c.n);
+  return sample_surface(colliders_[collider], end).distance >= caught_again(c.rest_distance, c.rest_distance);
+}
+
 void ColliderContacts::proximity(ContactCollector& out) {
   for (int c = 0; c < static_cast<int>(colliders_.size()); ++c) {
     if (!is_analytic(colliders_[c])) continue;
@@ -140,46 +191,33 @@ void ColliderContacts::proximity(ContactCollector& out) {
 void ColliderContacts::continuous(std::span<const Vec3> v, ContactCollector& out) {
   for (int c = 0; c < static_cast<int>(colliders_.size()); ++c) {
     if (!is_analytic(colliders_[c])) continue;
-    const Collider& collider = colliders_[c];
-    const Pose to_start = inverse(pose_start_[c]), to_end = inverse(pose_end_[c]);
     const int body = first_body_ + c;
-    // A primitive known already is caught again when its centreline is about to enter.
-    const auto separation = [&](std::uint8_t known, double radius, const Vec3& x_t0) {
-      return known > 0 ? caught_again(radius, sample_surface(collider, x_t0).distance) : radius;
+    const auto test = [&](ContactKey::Kind kind, std::size_t i, const auto& primitive, int a, int b,
+                          std::uint8_t& known, std::vector<Contact>& found) {
+      const Way w = way(c, a, b, v);
+      const auto when = impact(c, w, primitive.radius, known);
+      if (!when) return;
+      const auto key = ContactKey::make(kind, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(c), known);
+      const double mu = friction_(primitive.body, body);
+      const auto met = contact_that_holds(key, c, w, *when, primitive.radius, mu, v);
+      if (!met) return;
+      found.push_back(*met);
+      ++known;
     };
     out.collect(surface_.points.size(), [&](std::size_t i, std::vector<Contact>& found) {
       const SurfacePoint& p = surface_.points[i];
       std::uint8_t& known = point_known_[c][i];
       if (!vertices_.point_free[i] || known == kMaxContacts || room_of_point(c, p.node, v) > p.radius) return;
       if (tied_to(p, body, p.radius)) return;
-      const Vec3 x_t0 = to_start.apply(vertices_.x[p.node]), x_t1 = to_end.apply(vertices_.end_of(p.node, v));
-      const auto when = segment_impact(collider, x_t0, x_t0, x_t1, x_t1, separation(known, p.radius, x_t0));
-      if (!when) return;
-      found.push_back(contact(ContactKey::make(ContactKey::node_collider, static_cast<std::uint32_t>(i),
-                                               static_cast<std::uint32_t>(c), known),
-                              c, p.node, p.node, 0, (1 - *when) * x_t0 + *when * x_t1, *when, p.radius,
-                              friction_(p.body, body)));
-      ++known;
+      test(ContactKey::node_collider, i, p, p.node, p.node, known, found);
     });
-    if (collider.shape == ColliderShape::plane) continue;
+    if (colliders_[c].shape == ColliderShape::plane) continue;
     out.collect(surface_.edges.size(), [&](std::size_t i, std::vector<Contact>& found) {
       const SurfaceEdge& e = surface_.edges[i];
       std::uint8_t& known = edge_known_[c][i];
       if (!vertices_.edge_free[i] || known == kMaxContacts || room_of_edge(c, e, v) > e.radius) return;
       if (tied_to(e, body, e.radius)) return;
-      const Vec3 a_t0 = to_start.apply(vertices_.x[e.a]), b_t0 = to_start.apply(vertices_.x[e.b]);
-      const Vec3 a_t1 = to_end.apply(vertices_.end_of(e.a, v)), b_t1 = to_end.apply(vertices_.end_of(e.b, v));
-      const double s_t0 = known > 0 ? nearest_on_segment(collider, a_t0, b_t0) : 0.0;
-      const auto when = segment_impact(collider, a_t0, b_t0, a_t1, b_t1,
-                                       separation(known, e.radius, (1 - s_t0) * a_t0 + s_t0 * b_t0));
-      if (!when) return;
-      const Vec3 a = (1 - *when) * a_t0 + *when * a_t1, b = (1 - *when) * b_t0 + *when * b_t1;
-      const double s = nearest_on_segment(collider, a, b);
-      if (s < kInterior || s > 1 - kInterior) return;
-      found.push_back(contact(ContactKey::make(ContactKey::edge_collider, static_cast<std::uint32_t>(i),
-                                               static_cast<std::uint32_t>(c), known),
-                              c, e.a, e.b, s, (1 - s) * a + s * b, *when, e.radius, friction_(e.body, body)));
-      ++known;
+      test(ContactKey::edge_collider, i, e, e.a, e.b, known, found);
     });
   }
 }
@@ -188,16 +226,14 @@ std::int64_t ColliderContacts::crossings(std::span<const Vec3> v) const {
   std::int64_t sum = 0;
   for (std::size_t c = 0; c < colliders_.size(); ++c) {
     if (!is_analytic(colliders_[c])) continue;
-    const Pose to_start = inverse(pose_start_[c]), to_end = inverse(pose_end_[c]);
     sum += sum_in_chunks(surface_.edges.size(), std::int64_t{0}, [&](std::size_t i) {
       const SurfaceEdge& e = surface_.edges[i];
       if (!vertices_.edge_free[i] || room_of_edge(static_cast<int>(c), e, v) > 0) return 0;
       if (tied_to(e, first_body_ + static_cast<int>(c), e.radius)) return 0;
-      const Vec3 a_t0 = to_start.apply(vertices_.x[e.a]), b_t0 = to_start.apply(vertices_.x[e.b]);
-      const double s_t0 = nearest_on_segment(colliders_[c], a_t0, b_t0);
-      if (sample_surface(colliders_[c], (1 - s_t0) * a_t0 + s_t0 * b_t0).distance <= 0) return 0;  // was in already
-      const Vec3 a_t1 = to_end.apply(vertices_.end_of(e.a, v)), b_t1 = to_end.apply(vertices_.end_of(e.b, v));
-      return segment_impact(colliders_[c], a_t0, b_t0, a_t1, b_t1, 0.0) ? 1 : 0;
+      const Way w = way(static_cast<int>(c), e.a, e.b, v);
+      const double s_t0 = nearest_on_segment(colliders_[c], w.a_t0, w.b_t0);
+      if (sample_surface(colliders_[c], (1 - s_t0) * w.a_t0 + s_t0 * w.b_t0).distance <= 0) return 0;  // was in already
+      return segment_impact(colliders_[c], w.a_t0, w.b_t0, w.a_t1, w.b_t1, 0.0) ? 1 : 0;
     });
   }
   return sum;
@@ -205,9 +241,13 @@ std::int64_t ColliderContacts::crossings(std::span<const Vec3> v) const {
 
 double ColliderContacts::distance_at_end(const Contact& contact, std::span<const Vec3> v) const {
   const int collider = static_cast<int>(contact.key.b());
+  return sample_surface(colliders_[collider], inverse(pose_end_[collider]).apply(end_of(contact, v))).distance;
+}
+
+Vec3 ColliderContacts::end_of(const Contact& contact, std::span<const Vec3> v) const {
   Vec3 x = contact.b[0] * vertices_.end_of(contact.node[0], v);
   if (contact.node[1] != kNoNode) x += contact.b[1] * vertices_.end_of(contact.node[1], v);
-  return sample_surface(colliders_[collider], inverse(pose_end_[collider]).apply(x)).distance;
+  return x;
 }
 
 }  // namespace stiction

@@ -1,6 +1,7 @@
 // Contacts of vertices and edges with analytic colliders, in the collider's own frame.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -40,11 +41,25 @@ class ColliderContacts {
     float distance;           ///< at most, m
   };
 
+  /// A node (a == b) or an edge at both ends of the step, in the collider's frame, m.
+  struct Way {
+    int a, b;
+    Vec3 a_t0, b_t0, a_t1, b_t1;
+  };
+
   void measure();
   double room_of_point(int collider, int vertex, std::span<const Vec3> v) const;
   double room_of_edge(int collider, const SurfaceEdge& e, std::span<const Vec3> v) const;
   Contact contact(ContactKey key, int collider, int a, int b, double s, const Vec3& x_local, double when, double radius,
                   double mu) const;
+  Way way(int collider, int a, int b, std::span<const Vec3> v) const;
+  std::optional<double> impact(int collider, const Way& way, double radius, int known) const;
+  std::optional<Contact> contact_at(ContactKey key, int collider, const Way& way, double when, double radius,
+                                    double mu) const;
+  std::optional<Contact> contact_that_holds(ContactKey key, int collider, const Way& way, double when, double radius,
+                                            double mu, std::span<const Vec3> v) const;
+  bool holds_out(const Contact& contact, std::span<const Vec3> v) const;
+  Vec3 end_of(const Contact& contact, std::span<const Vec3> v) const;
 
   const Surface& surface_;
   const StepVertices& vertices_;

@@ -89,5 +89,72 @@ TEST(Detector, VertexThatSlidesOverAFlatEdgeFeelsOnlyTheFaceBelow) {
   EXPECT_EQ(contacts.size(), 1u);
 }
 
+// A sphere about the origin that turns about z, and a node or an upright edge in front of it at the equator.
+struct BeforeSphere {
+  Nodes nodes;
+  Surface surface;
+  Collider sphere;
+  Pose start, end;
+
+  BeforeSphere(double radius, double angle, double x, bool edge) {
+    const double half = 2e-3;
+    nodes.append(2);
+    nodes.x = {Vec3(x, 0, edge ? -half : 0), Vec3(x, 0, half)};
+    nodes.m.assign(2, 1e-6);
+    if (edge)
+      surface.edges = {{.a = 0, .b = 1, .radius = kHair, .body = 0}};
+    else
+      surface.points = {{.node = 0, .radius = kHair, .body = 0}};
+    sphere.shape = ColliderShape::sphere;
+    sphere.radius = radius;
+    end.rotation = Quat(Eigen::AngleAxisd(angle, Vec3::UnitZ()));
+  }
+
+  static constexpr double kHair = 3.7e-5;  // m
+};
+
+// The surface moves on by 6 mm below hair that does not follow. With respect to the plane of their contact it sinks
+// by 0.19 mm meanwhile, five radii, and the plane would take the hair along.
+TEST(Detector, HairThatSlipsOnATurningBallIsKeptOutOfIt) {
+  const double radius = 0.09, angle = 2 * std::numbers::pi / 96, hair = BeforeSphere::kHair;
+  for (const bool edge : {false, true}) {
+    SCOPED_TRACE(edge ? "edge" : "node");
+    const BeforeSphere scene(radius, angle, radius + hair, edge);
+    Detector detector(scene.surface, std::span(&scene.sphere, 1), 1, FrictionTable({0.2, 0.2}), ContactOptions{});
+    std::vector<Vec3> v(2, Vec3::Zero());
+    detector.begin_step(scene.nodes, std::span(&scene.start, 1), std::span(&scene.end, 1), kDt, v);
+    ContactList first, later;
+    detector.proximity(first);
+    ASSERT_EQ(first.size(), 1u);
+
+    // As far in as the first contact lets it, and then as far as the second does.
+    const auto follow = [&](const Contact& c) {
+      const Vec3 push = (c.gap / kDt + c.n.dot(v[0] - c.surface_velocity)) * c.n;
+      for (Vec3& v_node : v) v_node -= push;
+    };
+    follow(first[0]);
+    EXPECT_NEAR(radius + hair + kDt * v[0].x(), radius * std::cos(angle) + hair, 1e-9);
+    detector.continuous(v, later);
+    ASSERT_EQ(later.size(), 1u);
+    follow(later[0]);
+    EXPECT_NEAR(radius + hair + kDt * v[0].x(), radius + hair, 1e-9);
+  }
+}
+
+TEST(Detector, WhatWouldPassThroughATurningBallIsSentBackNotOn) {
+  const double radius = 1e-3;
+  for (const bool edge : {false, true}) {
+    SCOPED_TRACE(edge ? "edge" : "node");
+    const BeforeSphere scene(radius, 0.4, 1.2 * radius, edge);
+    Detector detector(scene.surface, std::span(&scene.sphere, 1), 1, FrictionTable({0.2, 0.2}), ContactOptions{});
+    const std::vector<Vec3> v(2, Vec3(-3 * radius / kDt, 0, 0));
+    detector.begin_step(scene.nodes, std::span(&scene.start, 1), std::span(&scene.end, 1), kDt, v);
+    ContactList contacts;
+    detector.continuous(v, contacts);
+    ASSERT_EQ(contacts.size(), 1u);
+    EXPECT_GT(contacts[0].n.x(), 0.5);
+  }
+}
+
 }  // namespace
 }  // namespace stiction
