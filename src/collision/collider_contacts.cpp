@@ -135,10 +135,11 @@ std::optional<Contact> ColliderContacts::contact_at(ContactKey key, int collider
 // below where the point ends. That faces the same way, unless the point went right through.
 std::optional<Contact> ColliderContacts::contact_that_holds(ContactKey key, int collider, const Way& way, double when,
                                                             double radius, double mu, std::span<const Vec3> v) const {
-  const auto met = contact_at(key, collider, way, when, radius, mu);
+  auto met = contact_at(key, collider, way, when, radius, mu);
   if (!met || holds_out(*met, v)) return met;
-  const auto at_end = contact_at(key, collider, way, 1.0, radius, mu);
-  return at_end && at_end->n.dot(met->n) > 0 ? at_end : met;
+  if (const auto at_end = contact_at(key, collider, way, 1.0, radius, mu); at_end && at_end->n.dot(met->n) > 0)
+    met = at_end;
+  return met;
 }
 
 // Whether the contact's point, moving with v but for what the contact forbids of it, ends where it is not caught again.
