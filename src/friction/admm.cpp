@@ -191,8 +191,10 @@ void Admm<T>::linear_solve() {
   const double delta = report_.history.empty() ? options_.solver.tolerance : report_.history.back();
   dynamics_.solve(weighted_, v_, options_.solver.linear_tolerance * delta / options_.dt);
   // What moves along without a contact of its own is feasible as it is.
-  for (std::size_t j = 0; dynamics_.has_ties() && j < v_.size(); ++j)
+  if (!dynamics_.has_ties()) return;
+  for_each_index(v_.size(), [&](std::size_t j) {
     if (state_.w[j] == 0) p_[j] = v_[j];
+  });
 }
 
 // From p = v̂ − λ̂ and the forces of all contacts. These make up λ once they have been through an update, so that p is v̂

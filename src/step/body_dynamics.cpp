@@ -19,8 +19,8 @@ void for_each_body(std::span<Body* const> bodies, F&& f) {
   tbb::parallel_for(std::size_t{0}, bodies.size(), [&](std::size_t b) { f(*bodies[b]); });
 }
 
-double dot(std::span<const Vec3> a, std::span<const Vec3> b) {
-  return sum_in_chunks(a.size(), 0.0, [&](std::size_t i) { return a[i].dot(b[i]); });
+double dot(std::span<const int> nodes, std::span<const Vec3> a, std::span<const Vec3> b) {
+  return sum_in_chunks(nodes.size(), 0.0, [&](std::size_t i) { return a[nodes[i]].dot(b[nodes[i]]); });
 }
 }  // namespace
 
@@ -97,6 +97,7 @@ void BodyDynamics::factor(std::span<const double> w, std::span<const std::uint8_
                     [&](std::size_t b) { good[b] = world_.bodies[b]->factor(w, components); });
   for (std::size_t b = 0; b < good.size(); ++b)
     if (!good[b]) failed_body_ = world_.bodies[b];
+  if (has_ties()) elimination_.factor(world_.bodies, components);
 }
 
 void BodyDynamics::solve_bodies(std::span<const Vec3> impulse, std::span<Vec3> v,
@@ -108,73 +109,106 @@ void BodyDynamics::solve(std::span<const Vec3> impulse, std::span<Vec3> v, doubl
   solve_marked(impulse, v, active_, tolerance);
 }
 
-// (P + C) y = b with y = v − v_k and b = impulse − g. Starts from the last y, as h = −C y moves little from one solve
-// to the next: y_0 = P⁻¹ (b − C y_last), whose residual is C (y_last − y_0).
+// (P + C) y = b with y = v − v_k and b = impulse − g. What has no ties is done at once; what is eliminated is solved
+// without the others first, and once more when these are known.
 void BodyDynamics::solve_marked(std::span<const Vec3> impulse, std::span<Vec3> v,
                                 std::span<const std::uint8_t> components, double tolerance) {
   if (!has_ties()) return solve_bodies(impulse, v, components);
   Ties& ties = world_.ties;
   const std::size_t n = world_.nodes.x.size();
-  if (y_.empty()) y_.assign(n, Vec3::Zero());
-  rhs_.resize(n);
-  for_each_index(n, [&](std::size_t j) { rhs_[j] = impulse[j] + ties.minus_g()[j]; });
-  const auto solve_with = [&](const std::vector<Vec3>& y) {  // v = v_k + P⁻¹ (b − C y)
-    q_.assign(n, Vec3::Zero());
-    ties.multiply_between(y, q_);
-    for_each_index(n, [&](std::size_t j) { q_[j] = rhs_[j] - q_[j]; });
-    solve_bodies(q_, v, components);
-  };
-  const auto in_solve = [&](std::size_t j) {
+  for (auto* marks : {&kept_, &tied_, &others_}) marks->resize(components.size());
+  kept_nodes_.clear();
+  for (std::size_t c = 0; c < components.size(); ++c) {
+    kept_[c] = components[c] && elimination_.kept()[c];
+    tied_[c] = components[c] && (elimination_.kept()[c] || elimination_.eliminated()[c]);
+    others_[c] = components[c] && !elimination_.kept()[c];
+    if (!kept_[c]) continue;
+    const auto [first, last] = world_.component_nodes[c];
+    for (int j = first; j < last; ++j)
+      if (!world_.nodes.fixed[j]) kept_nodes_.push_back(j);
+  }
+  const auto is_eliminated = [&](std::size_t j) {
     const int c = world_.nodes.component[j];
-    return c >= 0 && components[c] && !world_.nodes.fixed[j];
-  };
-  const auto multiply_between = [&](std::span<const Vec3> x, std::vector<Vec3>& out) {
-    ties.multiply_between(x, out);
-    for_each_index(n, [&](std::size_t j) {
-      if (!in_solve(j)) out[j].setZero();
-    });
+    return c >= 0 && tied_[c] && !kept_[c] && !world_.nodes.fixed[j];
   };
 
-  solve_with(y_);
-  r_.assign(n, Vec3::Zero());
-  d_.assign(n, Vec3::Zero());
-  for_each_index(n, [&](std::size_t j) {
-    const Vec3 y = in_solve(j) ? Vec3(v[j] - v_k_[j]) : Vec3::Zero();
+  for (auto* a : {&b_, &answer_, &r_, &z_, &d_, &pd_, &q_}) a->resize(n, Vec3::Zero());
+  if (y_.empty()) y_.assign(n, Vec3::Zero());
+  const auto multiply_between = [&](std::span<const Vec3> x) {  // q = C x
+    for_each_index(n, [&](std::size_t j) { q_[j].setZero(); });
+    ties.multiply_between(x, q_);
+  };
+  for_each_index(n, [&](std::size_t j) { b_[j] = impulse[j] + ties.minus_g()[j]; });
+  solve_bodies(b_, v, others_);
+  for_each_index(n, [&](std::size_t j) { answer_[j] = is_eliminated(j) ? Vec3(v[j] - v_k_[j]) : Vec3::Zero(); });
+  multiply_between(answer_);
+  for_each_index(n, [&](std::size_t j) { b_[j] -= q_[j]; });
+  solve_kept(v, tolerance);
+
+  // Once more all that is tied, which finds the auxiliary degrees of freedom, too.
+  multiply_between(y_);
+  for_each_index(n, [&](std::size_t j) { q_[j] = b_[j] - q_[j]; });
+  load_kept();
+  solve_bodies(q_, v, tied_);
+}
+
+template <class F>
+void BodyDynamics::for_each_kept(F&& f) const {
+  for_each_index(kept_nodes_.size(), [&](std::size_t i) { f(kept_nodes_[i]); });
+}
+
+// q = b − N y at kept nodes.
+void BodyDynamics::load_kept() {
+  multiply_kept(y_, q_);
+  for_each_kept([&](int j) { q_[j] = b_[j] - q_[j]; });
+}
+
+// out = N x at kept nodes.
+void BodyDynamics::multiply_kept(std::span<const Vec3> x, std::span<Vec3> out) {
+  for_each_kept([&](int j) { out[j].setZero(); });
+  elimination_.multiply(x, out);
+}
+
+// (P_K + N) y = b. Starts from the last y, as N y moves little from one solve to the next: y_0 = P⁻¹ (b − N y_last),
+// whose residual is N (y_last − y_0).
+void BodyDynamics::solve_kept(std::span<Vec3> v, double tolerance) {
+  load_kept();
+  solve_bodies(q_, v, kept_);
+  for_each_kept([&](int j) {
+    const Vec3 y = v[j] - v_k_[j];
     d_[j] = y_[j] - y;
     y_[j] = y;
   });
-  multiply_between(d_, r_);
-  z_.assign(n, Vec3::Zero());
+  multiply_kept(d_, r_);
   const auto precondition = [&] {
-    for_each_body(world_.bodies, [&](Body& body) { body.precondition(r_, z_, components); });
-    return std::sqrt(max_in_chunks(n, [&](std::size_t j) { return z_[j].squaredNorm(); }));
+    for_each_body(world_.bodies, [&](Body& body) { body.precondition(r_, z_, kept_); });
+    return std::sqrt(
+        max_in_chunks(kept_nodes_.size(), [&](std::size_t i) { return z_[kept_nodes_[i]].squaredNorm(); }));
   };
-  double error = precondition();
-  if (error <= tolerance) return;
-  d_ = z_;
-  pd_ = r_;
-  double rz = dot(r_, z_);
+  if (precondition() <= tolerance) return;
+  for_each_kept([&](int j) {
+    d_[j] = z_[j];
+    pd_[j] = r_[j];
+  });
+  double rz = dot(kept_nodes_, r_, z_);
   for (int k = 0; k < kMaxLinearIterations; ++k) {
     ++linear_iterations_;
-    copy_in_chunks(pd_, q_);
-    multiply_between(d_, q_);
-    const double alpha = rz / dot(d_, q_);
-    for_each_index(n, [&](std::size_t j) {
+    multiply_kept(d_, q_);
+    for_each_kept([&](int j) { q_[j] += pd_[j]; });
+    const double alpha = rz / dot(kept_nodes_, d_, q_);
+    for_each_kept([&](int j) {
       y_[j] += alpha * d_[j];
       r_[j] -= alpha * q_[j];
     });
-    error = precondition();
-    const double rz_next = dot(r_, z_);
+    const double error = precondition(), rz_next = dot(kept_nodes_, r_, z_);
     if (error <= tolerance || !(rz_next > 0)) break;
     const double beta = rz_next / rz;
     rz = rz_next;
-    for_each_index(n, [&](std::size_t j) {
+    for_each_kept([&](int j) {
       d_[j] = z_[j] + beta * d_[j];
       pd_[j] = r_[j] + beta * pd_[j];
     });
   }
-  const std::vector<Vec3> y = y_;
-  solve_with(y);  // finds the auxiliary degrees of freedom, too
 }
 
 }  // namespace stiction

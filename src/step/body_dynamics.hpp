@@ -1,19 +1,24 @@
 // All bodies as one linear system, as the friction solver sees it.
 //
-// Each body factors its own block P of A + W. Where ties couple bodies, A + W = P + C, and the system is solved by
-// conjugate gradients preconditioned by P (D20 6.2.5); without ties one solve by P is exact. With z = P⁻¹ r known, the
-// product P d of the search direction follows from d = z + β d by the same recurrence on r: no body multiplies by A.
+// Each body factors its own block P of A + W; without ties one solve by P is exact. Where ties couple bodies, what
+// hangs on others by few of them is eliminated (step/tie_elimination.hpp), and the rest, P_K + N, is solved by
+// conjugate gradients preconditioned by P_K (D20 6.2.5). With z = P⁻¹ r known, the product P d of the search direction
+// follows from d = z + β d by the same recurrence on r: no body multiplies by A.
 #pragma once
 
 #include "friction/admm.hpp"
 #include "friction/weights.hpp"
+#include "step/tie_elimination.hpp"
 #include "step/world.hpp"
 
 namespace stiction {
 
 class BodyDynamics final : public LinearDynamics {
  public:
-  explicit BodyDynamics(World& world) : world_(world), options_(world.scene.solver) { reset_weights(); }
+  explicit BodyDynamics(World& world)
+      : world_(world), options_(world.scene.solver), elimination_(world.ties, world.nodes, world.component_count) {
+    reset_weights();
+  }
 
   /// Assembles every body at the iterate v_k.
   void assemble(std::span<const Vec3> v_k);
@@ -55,6 +60,11 @@ class BodyDynamics final : public LinearDynamics {
   void factor(std::span<const double> w, std::span<const std::uint8_t> components);
   void solve_marked(std::span<const Vec3> impulse, std::span<Vec3> v, std::span<const std::uint8_t> components,
                     double tolerance);
+  void solve_kept(std::span<Vec3> v, double tolerance);
+  void load_kept();
+  void multiply_kept(std::span<const Vec3> x, std::span<Vec3> out);
+  template <class F>
+  void for_each_kept(F&& f) const;
   void solve_bodies(std::span<const Vec3> impulse, std::span<Vec3> v, std::span<const std::uint8_t> components);
 
   World& world_;
@@ -66,7 +76,11 @@ class BodyDynamics final : public LinearDynamics {
   std::vector<std::uint8_t> active_;
   std::vector<std::uint8_t> factored_, stale_;  // components whose factor is of A alone; those that need one
   const Body* failed_body_ = nullptr;
-  std::vector<Vec3> rhs_, y_, r_, z_, d_, pd_, q_;  // of conjugate gradients
+  TieElimination elimination_;
+  std::vector<std::uint8_t> kept_, tied_, others_;  // components of a solve: see solve_marked
+  std::vector<int> kept_nodes_;                     // those that are not prescribed
+  std::vector<Vec3> b_, answer_;                    // right-hand side; what eliminated components do without the others
+  std::vector<Vec3> y_, r_, z_, d_, pd_, q_;        // of conjugate gradients, at kept nodes
   int linear_iterations_ = 0;
 };
 

@@ -8,15 +8,14 @@
 namespace stiction {
 
 void Ties::add(const Point& a, const Point& b, double stiffness, double damping) {
-  for (const auto& [node, weight] : a) {
-    node_.push_back(node);
-    weight_.push_back(weight);
+  for (const auto& [point, sign] : {std::pair(&a, 1.0), std::pair(&b, -1.0)}) {
+    for (const auto& [node, weight] : *point) {
+      node_.push_back(node);
+      weight_.push_back(sign * weight);
+      part_side_.push_back(static_cast<int>(parts_first_.size()) - 1);
+    }
+    parts_first_.push_back(static_cast<int>(node_.size()));
   }
-  for (const auto& [node, weight] : b) {
-    node_.push_back(node);
-    weight_.push_back(-weight);
-  }
-  first_.push_back(static_cast<int>(node_.size()));
   stiffness_.push_back(stiffness);
   damping_.push_back(damping);
   collider_.push_back(-1);
@@ -36,11 +35,14 @@ void Ties::connect(const Nodes& nodes, int component_count) {
     while (root[c] != c) c = root[c] = root[root[c]];
     return c;
   };
-  for (std::size_t t = 0; t < size(); ++t)
-    for (int k = first_[t] + 1; k < first_[t + 1]; ++k) {
-      const int a = find(nodes.component[node_[first_[t]]]), b = find(nodes.component[node_[k]]);
-      root[std::max(a, b)] = std::min(a, b);
-    }
+  component_.assign(size(), {-1, -1});
+  for (std::size_t t = 0; t < size(); ++t) {
+    for (const int side : {0, 1})
+      for_each_part(t, side, [&](int node, double) { component_[t][side] = nodes.component[node]; });
+    if (component_[t][1] < 0) continue;
+    const int a = find(component_[t][0]), b = find(component_[t][1]);
+    root[std::max(a, b)] = std::min(a, b);
+  }
   group_of_.resize(component_count);
   for (int c = 0; c < component_count; ++c) group_of_[c] = find(c);
   group_first_.assign(static_cast<std::size_t>(component_count) + 1, 0);
@@ -49,6 +51,7 @@ void Ties::connect(const Nodes& nodes, int component_count) {
   group_member_.resize(component_count);
   std::vector<int> next(group_first_.begin(), group_first_.end() - 1);
   for (int c = 0; c < component_count; ++c) group_member_[next[group_of_[c]]++] = c;
+  list_parts();
 }
 
 std::span<const int> Ties::group(int component) const {
@@ -58,7 +61,7 @@ std::span<const int> Ties::group(int component) const {
 
 Vec3 Ties::offset(std::size_t tie, std::span<const Vec3> x, const Vec3& target) const {
   Vec3 e = -target;
-  for (int k = first_[tie]; k < first_[tie + 1]; ++k) e += weight_[k] * x[node_[k]];
+  for (const int side : {0, 1}) for_each_part(tie, side, [&](int node, double weight) { e += weight * x[node]; });
   return e;
 }
 
@@ -78,44 +81,47 @@ void Ties::begin_step(const StepContext& context, const Nodes& nodes) {
 }
 
 void Ties::find_owners(std::span<Body* const> bodies) {
-  for (const int node : node_) {
+  owner_.assign(2 * size(), -1);
+  for (std::size_t k = 0; k < node_.size(); ++k) {
     const auto owner = std::find_if(bodies.begin(), bodies.end(), [&](const Body* b) {
-      return node >= b->first_node && node < b->first_node + b->node_count;
+      return node_[k] >= b->first_node && node_[k] < b->first_node + b->node_count;
     });
-    body_.push_back(static_cast<int>(owner - bodies.begin()));
+    owner_[part_side_[k]] = static_cast<int>(owner - bodies.begin());
   }
 }
 
 void Ties::list_parts() {
-  node_part_.resize(node_.size());
-  std::iota(node_part_.begin(), node_part_.end(), 0);
-  std::stable_sort(node_part_.begin(), node_part_.end(), [&](int k, int l) { return node_[k] < node_[l]; });
-  for (std::size_t i = 0; i < node_part_.size(); ++i) {
-    const int node = node_[node_part_[i]];
-    if (!tied_node_.empty() && tied_node_.back() == node) continue;
-    tied_node_.push_back(node);
-    node_first_.push_back(static_cast<int>(i));
+  std::vector<int> order(node_.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int k, int l) { return node_[k] < node_[l]; });
+  for (const int k : order) {
+    if (tied_node_.empty() || tied_node_.back() != node_[k]) {
+      tied_node_.push_back(node_[k]);
+      node_first_.push_back(static_cast<int>(node_side_.size()));
+    }
+    node_side_.push_back(part_side_[k]);
+    node_weight_.push_back(weight_[k]);
   }
-  node_first_.push_back(static_cast<int>(node_part_.size()));
-  product_.resize(node_.size());
+  node_first_.push_back(static_cast<int>(node_side_.size()));
+  pull_.resize(2 * size());
 }
 
 void Ties::assemble(const Nodes& nodes, std::span<const Vec3> v, std::span<Body* const> bodies) {
   minus_g_.assign(nodes.x.size(), Vec3::Zero());
-  if (body_.empty()) {
-    find_owners(bodies);
-    list_parts();
-  }
+  if (owner_.empty()) find_owners(bodies);
   for (std::size_t t = 0; t < size(); ++t) {
     Vec3 e = offset_t_[t] - (target_[t] - target_t_[t]);
-    for (int k = first_[t]; k < first_[t + 1]; ++k) e += dt_ * weight_[k] * v[node_[k]];
+    for (const int side : {0, 1}) for_each_part(t, side, [&](int node, double weight) { e += dt_ * weight * v[node]; });
     const Vec3 impulse = pull(t, e);
-    for (int k = first_[t]; k < first_[t + 1]; ++k) {
-      minus_g_[node_[k]] -= weight_[k] * impulse;
-      for (int l = first_[t]; l <= k; ++l) {
-        if (body_[l] != body_[k]) continue;
-        const double twice = node_[l] == node_[k] && l != k ? 2.0 : 1.0;  // of a symmetric pair only one is visited
-        bodies[body_[k]]->add_coupling(node_[k], node_[l], twice * effective_[t] * weight_[k] * weight_[l]);
+    for (const int side : {0, 1}) {
+      const int first = parts_first_[2 * t + side], last = parts_first_[2 * t + side + 1];
+      for (int k = first; k < last; ++k) {
+        minus_g_[node_[k]] -= weight_[k] * impulse;
+        for (int l = first; l <= k; ++l) {
+          const double twice = node_[l] == node_[k] && l != k ? 2.0 : 1.0;  // of a symmetric pair only one is visited
+          bodies[owner_[2 * t + side]]->add_coupling(node_[k], node_[l],
+                                                     twice * effective_[t] * weight_[k] * weight_[l]);
+        }
       }
     }
   }
@@ -124,24 +130,20 @@ void Ties::assemble(const Nodes& nodes, std::span<const Vec3> v, std::span<Body*
 // Tie by tie, and then node by node: many ties share the nodes of a soft body.
 void Ties::multiply_between(std::span<const Vec3> x, std::span<Vec3> y) {
   for_each_index(size(), [&](std::size_t t) {
-    Vec3 all = Vec3::Zero();
-    for (int k = first_[t]; k < first_[t + 1]; ++k) all += weight_[k] * x[node_[k]];
-    for (int k = first_[t]; k < first_[t + 1]; ++k) {
-      Vec3 own = Vec3::Zero();
-      for (int l = first_[t]; l < first_[t + 1]; ++l)
-        if (body_[l] == body_[k]) own += weight_[l] * x[node_[l]];
-      product_[k] = effective_[t] * weight_[k] * (all - own);
-    }
+    for (const int side : {0, 1})
+      pull_[2 * t + side] = effective_[t] * sum(t, 1 - side, [&](int node) { return x[node]; });
   });
   for_each_index(tied_node_.size(), [&](std::size_t i) {
-    for (int k = node_first_[i]; k < node_first_[i + 1]; ++k) y[tied_node_[i]] += product_[node_part_[k]];
+    for (int k = node_first_[i]; k < node_first_[i + 1]; ++k)
+      y[tied_node_[i]] += node_weight_[k] * pull_[node_side_[k]];
   });
 }
 
 void Ties::add_impulses(std::span<const Vec3> x, std::span<Vec3> impulse) const {
   for (std::size_t t = 0; t < size(); ++t) {
     const Vec3 reversed = pull(t, offset(t, x, target_[t]));
-    for (int k = first_[t]; k < first_[t + 1]; ++k) impulse[node_[k]] -= weight_[k] * reversed;
+    for (const int side : {0, 1})
+      for_each_part(t, side, [&](int node, double weight) { impulse[node] -= weight * reversed; });
   }
 }
 

@@ -52,6 +52,25 @@ Scene tied_scene() {
   return scene;
 }
 
+// Beside the rod that few ties hold, one that many do, a sheet that many do, and a thread on the first rod: what is
+// eliminated of these hangs on what is not.
+Scene densely_tied_scene() {
+  Scene scene = tied_scene();
+  scene.rods[0].strands.push_back({straight({0.1, 0.04, 0}, {0.3, 0.04, 0}, 7), {}, 0});
+  Rods thread = scene.rods[0];
+  thread.name = "thread";
+  thread.strands = {{straight({0, 0, 0.01}, {0, 0, 0.2}, 5), {}, 0}};
+  scene.rods.push_back(thread);
+  const auto tie = [&](const char* a, const char* b, std::vector<Vec3> at, double stiffness) {
+    scene.attachments.push_back({a, b, false, std::move(at), stiffness, 0.002});
+  };
+  tie("rods", "block",
+      {{0.2, 0.04, 0}, {0.21, 0.04, 0}, {0.23, 0.05, 0}, {0.25, 0.04, 0}, {0.27, 0.04, 0.01}, {0.29, 0.04, 0}}, 150);
+  tie("sheet", "block", {{0.3, 0.05, 0}, {0.3, 0.03, 0}, {0.3, 0, 0}, {0.3, -0.02, 0}}, 250);
+  tie("thread", "rods", {{0, 0, 0}}, 100);
+  return scene;
+}
+
 // The world of a scene at an iterate, its contacts left out.
 struct TiedWorld {
   explicit TiedWorld(const Scene& scene) : world(scene), dynamics(world), v(world.nodes.v) {
@@ -213,11 +232,27 @@ TEST(Ties, MatrixIsTheDerivativeOfTheForce) {
   }
 }
 
-// Conjugate gradients, each body by its own factor, find what one dense solve of everything finds. With and without
-// the weight W of the contact solver, one after the other and about two iterates, so that no factor outlives its use;
-// the impulse is a random one.
-TEST(Ties, ConjugateGradientsAgreeWithADenseSolve) {
-  TiedWorld t(tied_scene());
+// What hangs on the rest by few ties is eliminated, and nothing that hangs on what is eliminated.
+TEST(Ties, FewTiesToWhatIsKeptAreEliminated) {
+  using Marks = std::vector<std::uint8_t>;
+  const auto marks = [](std::span<const std::uint8_t> m) { return Marks(m.begin(), m.end()); };
+  // Components: the rods' strands, the sheet, the block.
+  const World few(tied_scene());
+  const TieElimination of_few(few.ties, few.nodes, few.component_count);
+  EXPECT_EQ(marks(of_few.eliminated()), (Marks{1, 0, 1, 0}));
+  EXPECT_EQ(marks(of_few.kept()), (Marks{0, 0, 0, 1}));
+  // The rods' strands, the thread, the sheet, the block.
+  const World many(densely_tied_scene());
+  const TieElimination of_many(many.ties, many.nodes, many.component_count);
+  EXPECT_EQ(marks(of_many.eliminated()), (Marks{1, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(marks(of_many.kept()), (Marks{0, 0, 1, 1, 1, 1}));
+}
+
+// Elimination and conjugate gradients, each body by its own factor, find what one dense solve of everything finds. With
+// and without the weight W of the contact solver, one after the other and about two iterates, so that no factor
+// outlives its use; the impulse is a random one.
+void expect_agreement_with_a_dense_solve(const Scene& scene) {
+  TiedWorld t(scene);
   t.disturb();
   std::mt19937 engine(3);
   std::uniform_real_distribution<double> uniform(-1, 1);
@@ -257,6 +292,49 @@ TEST(Ties, ConjugateGradientsAgreeWithADenseSolve) {
         }
     }
   }
+}
+
+TEST(Ties, SolveAgreesWithADenseOneWhereAllButOneIsEliminated) { expect_agreement_with_a_dense_solve(tied_scene()); }
+
+TEST(Ties, SolveAgreesWithADenseOneWhereMostIsKept) { expect_agreement_with_a_dense_solve(densely_tied_scene()); }
+
+// Strands of one body are solved side by side, some of them eliminated, kept, or not tied: each finds its own twist.
+TEST(Ties, StrandsOfOneBodyMoveAsStrandsOfSeveral) {
+  Scene together = densely_tied_scene();
+  Rods& rods = together.rods[0];
+  rods.poisson = 0.4;
+  for (Strand& strand : rods.strands)
+    for (std::size_t i = 0; i < strand.nodes.size(); ++i)  // bent about two axes, so that bending twists it
+      strand.nodes[i] += 0.004 * Vec3(0, std::sin(1.1 * i), std::cos(0.8 * i));
+  Scene apart = together;
+  apart.rods.clear();
+  apart.attachments.clear();
+  for (std::size_t s = 0; s < rods.strands.size(); ++s) {
+    Rods& own = apart.rods.emplace_back(rods);
+    own.name = "rod " + std::to_string(s);
+    own.strands = {rods.strands[s]};
+  }
+  apart.rods.push_back(together.rods[1]);
+  for (Attachment a : together.attachments) {
+    if (a.a == "rods") a.a = a.points.size() > 2 ? "rod 2" : "rod 0";
+    if (a.b == "rods") a.b = "rod 0";
+    apart.attachments.push_back(a);
+  }
+  for (Scene* scene : {&together, &apart}) scene->solver.linear_tolerance = 1e-9;
+  Simulation one(together), several(apart);
+  for (int i = 0; i < 10; ++i) {
+    one.step();
+    several.step();
+  }
+  double moved = 0;
+  const auto x = one.positions(), y = several.positions();
+  const World start(together);
+  ASSERT_EQ(x.size(), y.size());
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    EXPECT_LT((x[j] - y[j]).norm(), 1e-9) << j;
+    moved = std::max(moved, (x[j] - start.nodes.x[j]).norm());
+  }
+  EXPECT_GT(moved, 1e-3);
 }
 
 // A solve that starts from the answer of the last one, as the next iteration of the contact solver does, is done at
