@@ -127,26 +127,29 @@ void BodyDynamics::solve_marked(std::span<const Vec3> impulse, std::span<Vec3> v
     for (int j = first; j < last; ++j)
       if (!world_.nodes.fixed[j]) kept_nodes_.push_back(j);
   }
-  const auto is_eliminated = [&](std::size_t j) {
-    const int c = world_.nodes.component[j];
-    return c >= 0 && tied_[c] && !kept_[c] && !world_.nodes.fixed[j];
-  };
 
-  for (auto* a : {&b_, &answer_, &r_, &z_, &d_, &pd_, &q_}) a->resize(n, Vec3::Zero());
+  for (auto* a : {&b_, &known_, &r_, &z_, &d_, &pd_, &q_}) a->resize(n, Vec3::Zero());
   if (y_.empty()) y_.assign(n, Vec3::Zero());
-  const auto multiply_between = [&](std::span<const Vec3> x) {  // q = C x
-    for_each_index(n, [&](std::size_t j) { q_[j].setZero(); });
-    ties.multiply_between(x, q_);
+  const auto multiply_between = [&](auto&& y_at) {  // q = C y
+    for_each_index(n, [&](std::size_t j) {
+      const int c = world_.nodes.component[j];
+      known_[j] = c >= 0 && !world_.nodes.fixed[j] ? y_at(j, c) : Vec3::Zero();
+      q_[j].setZero();
+    });
+    ties.multiply_between(known_, q_);
   };
   for_each_index(n, [&](std::size_t j) { b_[j] = impulse[j] + ties.minus_g()[j]; });
   solve_bodies(b_, v, others_);
-  for_each_index(n, [&](std::size_t j) { answer_[j] = is_eliminated(j) ? Vec3(v[j] - v_k_[j]) : Vec3::Zero(); });
-  multiply_between(answer_);
+  multiply_between([&](std::size_t j, int c) -> Vec3 { return others_[c] ? Vec3(v[j] - v_k_[j]) : Vec3::Zero(); });
   for_each_index(n, [&](std::size_t j) { b_[j] -= q_[j]; });
   solve_kept(v, tolerance);
 
-  // Once more all that is tied, which finds the auxiliary degrees of freedom, too.
-  multiply_between(y_);
+  // Once more all that is tied, which finds the auxiliary degrees of freedom, too. Strands that are not in this solve
+  // share batches with some that are, and get theirs anew.
+  multiply_between([&](std::size_t j, int c) -> Vec3 {
+    if (kept_[c]) return y_[j];
+    return components[c] ? Vec3::Zero() : Vec3(v[j] - v_k_[j]);
+  });
   for_each_index(n, [&](std::size_t j) { q_[j] = b_[j] - q_[j]; });
   load_kept();
   solve_bodies(q_, v, tied_);
@@ -166,11 +169,12 @@ void BodyDynamics::load_kept() {
 // out = N x at kept nodes.
 void BodyDynamics::multiply_kept(std::span<const Vec3> x, std::span<Vec3> out) {
   for_each_kept([&](int j) { out[j].setZero(); });
-  elimination_.multiply(x, out);
+  elimination_.multiply(x, out, kept_);
 }
 
 // (P_K + N) y = b. Starts from the last y, as N y moves little from one solve to the next: y_0 = P⁻¹ (b − N y_last),
-// whose residual is N (y_last − y_0).
+// whose residual is N (y_last − y_0). The tolerance is that of kept nodes: what hangs on them follows, the tip of a
+// long quill by more than its root.
 void BodyDynamics::solve_kept(std::span<Vec3> v, double tolerance) {
   load_kept();
   solve_bodies(q_, v, kept_);
@@ -195,7 +199,9 @@ void BodyDynamics::solve_kept(std::span<Vec3> v, double tolerance) {
     ++linear_iterations_;
     multiply_kept(d_, q_);
     for_each_kept([&](int j) { q_[j] += pd_[j]; });
-    const double alpha = rz / dot(kept_nodes_, d_, q_);
+    const double dq = dot(kept_nodes_, d_, q_);
+    if (!(dq > 0)) break;  // rounding has eaten up what is left
+    const double alpha = rz / dq;
     for_each_kept([&](int j) {
       y_[j] += alpha * d_[j];
       r_[j] -= alpha * q_[j];

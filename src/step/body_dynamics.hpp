@@ -79,8 +79,8 @@ class BodyDynamics final : public LinearDynamics {
   TieElimination elimination_;
   std::vector<std::uint8_t> kept_, tied_, others_;  // components of a solve: see solve_marked
   std::vector<int> kept_nodes_;                     // those that are not prescribed
-  std::vector<Vec3> b_, answer_;                    // right-hand side; what eliminated components do without the others
-  std::vector<Vec3> y_, r_, z_, d_, pd_, q_;        // of conjugate gradients, at kept nodes
+  std::vector<Vec3> b_, known_, q_;                 // right-hand side; what C is multiplied by, and what comes of it
+  std::vector<Vec3> y_, r_, z_, d_, pd_;            // of conjugate gradients, at kept nodes
   int linear_iterations_ = 0;
 };
 

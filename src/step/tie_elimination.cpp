@@ -1,5 +1,7 @@
 #include "step/tie_elimination.hpp"
 
+#include <oneapi/tbb/parallel_for.h>
+
 #include <algorithm>
 #include <map>
 
@@ -95,6 +97,7 @@ void TieElimination::list_rows(const Nodes& nodes) {
     std::sort(columns.begin(), columns.end());
     columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
     row_node_.push_back(node);
+    row_component_.push_back(nodes.component[node]);
     share_.insert(share_.end(), shares.begin(), shares.end());
     row_share_.push_back(static_cast<int>(share_.size()));
     column_.insert(column_.end(), columns.begin(), columns.end());
@@ -104,20 +107,26 @@ void TieElimination::list_rows(const Nodes& nodes) {
 }
 
 void TieElimination::factor(std::span<Body* const> bodies, std::span<const std::uint8_t> stale) {
-  std::vector<std::uint8_t> marked(stale.size());
-  for (std::size_t c = 0; c < marked.size(); ++c) marked[c] = stale[c] && eliminated_[c];
-  if (std::find(marked.begin(), marked.end(), 1) != marked.end()) find_answers(bodies, marked);
-  sum_rows();
+  bool any_eliminated = false, any_kept = false;
+  for (std::size_t c = 0; c < stale.size(); ++c) {
+    any_eliminated |= stale[c] && eliminated_[c];
+    any_kept |= stale[c] && kept_[c];
+  }
+  if (any_eliminated) find_answers(bodies, stale);
+  if (any_eliminated || any_kept) sum_rows();  // ties of kept ones change with the size of the step
 }
 
 // M column by column: the i-th tie of every component pulls along one axis, and each answers at all of its ties.
-void TieElimination::find_answers(std::span<Body* const> bodies, std::span<const std::uint8_t> marked) {
+void TieElimination::find_answers(std::span<Body* const> bodies, std::span<const std::uint8_t> stale) {
+  std::vector<std::uint8_t> marked(stale.size());  // those with an i-th tie
   const auto for_each_with_tie = [&](int i, auto&& f) {
     for_each_index(hanging_.size(), [&](std::size_t k) {
-      if (i < hanging_[k].count && marked[hanging_[k].component]) f(hanging_[k]);
+      if (i < hanging_[k].count && stale[hanging_[k].component]) f(hanging_[k]);
     });
   };
-  for (int i = 0; i < most_ties_; ++i)
+  for (int i = 0; i < most_ties_; ++i) {
+    std::fill(marked.begin(), marked.end(), 0);
+    for_each_with_tie(i, [&](const Hanging& h) { marked[h.component] = 1; });
     for (int axis = 0; axis < 3; ++axis) {
       const auto pull = [&](double by) {
         for_each_with_tie(i, [&](const Hanging& h) {
@@ -127,14 +136,25 @@ void TieElimination::find_answers(std::span<Body* const> bodies, std::span<const
         });
       };
       pull(1.0);
-      for (Body* body : bodies) body->precondition(unit_, moved_, marked);
+      tbb::parallel_for(std::size_t{0}, bodies.size(),
+                        [&](std::size_t b) { bodies[b]->precondition(unit_, moved_, marked); });
       pull(0.0);
       for_each_with_tie(i, [&](const Hanging& h) {
         for (int j = 0; j < h.count; ++j)
           answer_[h.block + j * h.count + i].col(axis) =
-              ties_.effective(h.tie[j]) * ties_.sum(h.tie[j], h.side[j], [&](int node) { return moved_[node]; });
+              ties_.effective(h.tie[j]) * ties_.sum(h.tie[j], h.side[j], moved_);
       });
     }
+  }
+  for_each_with_tie(0, [&](const Hanging& h) {  // conjugate gradients take it for symmetric to the last bit
+    for (int i = 0; i < h.count; ++i)
+      for (int j = 0; j <= i; ++j) {
+        Mat3 &lower = answer_[h.block + i * h.count + j], &upper = answer_[h.block + j * h.count + i];
+        const Mat3 mean = 0.5 * (lower + upper.transpose());
+        lower = mean;
+        upper = mean.transpose();
+      }
+  });
 }
 
 void TieElimination::sum_rows() {
@@ -145,8 +165,10 @@ void TieElimination::sum_rows() {
     for (int s = row_share_[row]; s < row_share_[row + 1]; ++s) {
       const Share& share = share_[s];
       for_each_point_coupled_to(share, [&](int tie, int side, int i) {
-        Mat3 coupling = share.weight * ties_.effective(tie) * Mat3::Identity();
-        if (share.hanging >= 0) {
+        Mat3 coupling;
+        if (share.hanging < 0) {
+          coupling = share.weight * ties_.effective(tie) * Mat3::Identity();
+        } else {
           const Hanging& h = hanging_[share.hanging];
           coupling = -share.weight * answer_[h.block + share.tie * h.count + i];
         }
@@ -158,8 +180,9 @@ void TieElimination::sum_rows() {
   });
 }
 
-void TieElimination::multiply(std::span<const Vec3> x, std::span<Vec3> y) const {
+void TieElimination::multiply(std::span<const Vec3> x, std::span<Vec3> y, std::span<const std::uint8_t> active) const {
   for_each_row(row_node_.size(), [&](std::size_t row) {
+    if (!active[row_component_[row]]) return;
     Vec3 sum = Vec3::Zero();
     for (int k = row_first_[row]; k < row_first_[row + 1]; ++k) sum += block_[k] * x[column_[k]];
     y[row_node_[row]] += sum;

@@ -118,9 +118,7 @@ void Ties::assemble(const Nodes& nodes, std::span<const Vec3> v, std::span<Body*
       for (int k = first; k < last; ++k) {
         minus_g_[node_[k]] -= weight_[k] * impulse;
         for (int l = first; l <= k; ++l) {
-          const double twice = node_[l] == node_[k] && l != k ? 2.0 : 1.0;  // of a symmetric pair only one is visited
-          bodies[owner_[2 * t + side]]->add_coupling(node_[k], node_[l],
-                                                     twice * effective_[t] * weight_[k] * weight_[l]);
+          bodies[owner_[2 * t + side]]->add_coupling(node_[k], node_[l], effective_[t] * weight_[k] * weight_[l]);
         }
       }
     }
@@ -130,8 +128,7 @@ void Ties::assemble(const Nodes& nodes, std::span<const Vec3> v, std::span<Body*
 // Tie by tie, and then node by node: many ties share the nodes of a soft body.
 void Ties::multiply_between(std::span<const Vec3> x, std::span<Vec3> y) {
   for_each_index(size(), [&](std::size_t t) {
-    for (const int side : {0, 1})
-      pull_[2 * t + side] = effective_[t] * sum(t, 1 - side, [&](int node) { return x[node]; });
+    for (const int side : {0, 1}) pull_[2 * t + side] = effective_[t] * sum(t, 1 - side, x);
   });
   for_each_index(tied_node_.size(), [&](std::size_t i) {
     for (int k = node_first_[i]; k < node_first_[i + 1]; ++k)

@@ -16,7 +16,7 @@ namespace stiction {
 
 class Ties {
  public:
-  using Point = std::vector<std::pair<int, double>>;  // nodes and weights
+  using Point = std::vector<std::pair<int, double>>;  // nodes, each once, and weights
 
   /// Ties two points.
   void add(const Point& a, const Point& b, double stiffness, double damping);
@@ -43,11 +43,10 @@ class Ties {
   std::array<int, 2> components(std::size_t tie) const { return component_[tie]; }
   /// dt² (1 + xi/dt) k of a tie, kg.
   double effective(std::size_t tie) const { return effective_[tie]; }
-  /// Σ w_j x(j) over the nodes of a tie's first (side 0) or second point (side 1).
-  template <class X>
-  Vec3 sum(std::size_t tie, int side, X&& x) const {
+  /// Σ w_j x_j over the nodes of a tie's first (side 0) or second point (side 1).
+  Vec3 sum(std::size_t tie, int side, std::span<const Vec3> x) const {
     Vec3 all = Vec3::Zero();
-    for_each_part(tie, side, [&](int node, double weight) { all += weight * x(node); });
+    for_each_part(tie, side, [&](int node, double weight) { all += weight * x[node]; });
     return all;
   }
   /// Calls f(node, weight) for the nodes of one point of a tie.

@@ -298,43 +298,82 @@ TEST(Ties, SolveAgreesWithADenseOneWhereAllButOneIsEliminated) { expect_agreemen
 
 TEST(Ties, SolveAgreesWithADenseOneWhereMostIsKept) { expect_agreement_with_a_dense_solve(densely_tied_scene()); }
 
+// The scene with each strand of its first rods in a body of its own; `owner` names the one that an attachment is to.
+template <class Owner>
+Scene with_strands_apart(const Scene& together, Owner&& owner) {
+  Scene apart = together;
+  apart.rods.erase(apart.rods.begin());
+  for (std::size_t s = together.rods[0].strands.size(); s-- > 0;) {
+    Rods own = together.rods[0];
+    own.name = "rod " + std::to_string(s);
+    own.strands = {together.rods[0].strands[s]};
+    apart.rods.insert(apart.rods.begin(), own);
+  }
+  for (Attachment& attachment : apart.attachments)
+    for (std::string* end : {&attachment.a, &attachment.b})
+      if (*end == together.rods[0].name) *end = "rod " + std::to_string(owner(attachment));
+  return apart;
+}
+
+// Bends rods about two axes, so that bending twists them.
+void bend(Rods& rods) {
+  rods.poisson = 0.4;
+  for (Strand& strand : rods.strands)
+    for (std::size_t i = 0; i < strand.nodes.size(); ++i) {
+      const auto phase = static_cast<double>(i);
+      strand.nodes[i] += 0.004 * Vec3(0, std::sin(1.1 * phase), std::cos(0.8 * phase));
+    }
+}
+
+// Steps both scenes, which have the same nodes in the same order; they go the same ways.
+void expect_same_motion(Scene a, Scene b, int steps) {
+  for (Scene* scene : {&a, &b}) scene->solver.linear_tolerance = 1e-9;
+  Simulation one(a), other(b);
+  const std::vector<Vec3> start(one.positions().begin(), one.positions().end());
+  for (int i = 0; i < steps; ++i) {
+    one.step();
+    other.step();
+  }
+  const auto x = one.positions(), y = other.positions();
+  ASSERT_EQ(x.size(), y.size());
+  double moved = 0, apart = 0;
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    moved = std::max(moved, (x[j] - start[j]).norm());
+    apart = std::max(apart, (x[j] - y[j]).norm());
+  }
+  EXPECT_LT(apart, 1e-11);
+  EXPECT_GT(moved, 1e-3);
+}
+
 // Strands of one body are solved side by side, some of them eliminated, kept, or not tied: each finds its own twist.
 TEST(Ties, StrandsOfOneBodyMoveAsStrandsOfSeveral) {
   Scene together = densely_tied_scene();
-  Rods& rods = together.rods[0];
-  rods.poisson = 0.4;
-  for (Strand& strand : rods.strands)
-    for (std::size_t i = 0; i < strand.nodes.size(); ++i)  // bent about two axes, so that bending twists it
-      strand.nodes[i] += 0.004 * Vec3(0, std::sin(1.1 * i), std::cos(0.8 * i));
-  Scene apart = together;
-  apart.rods.clear();
-  apart.attachments.clear();
-  for (std::size_t s = 0; s < rods.strands.size(); ++s) {
-    Rods& own = apart.rods.emplace_back(rods);
-    own.name = "rod " + std::to_string(s);
-    own.strands = {rods.strands[s]};
-  }
-  apart.rods.push_back(together.rods[1]);
-  for (Attachment a : together.attachments) {
-    if (a.a == "rods") a.a = a.points.size() > 2 ? "rod 2" : "rod 0";
-    if (a.b == "rods") a.b = "rod 0";
-    apart.attachments.push_back(a);
-  }
-  for (Scene* scene : {&together, &apart}) scene->solver.linear_tolerance = 1e-9;
-  Simulation one(together), several(apart);
-  for (int i = 0; i < 10; ++i) {
-    one.step();
-    several.step();
-  }
-  double moved = 0;
-  const auto x = one.positions(), y = several.positions();
-  const World start(together);
-  ASSERT_EQ(x.size(), y.size());
-  for (std::size_t j = 0; j < x.size(); ++j) {
-    EXPECT_LT((x[j] - y[j]).norm(), 1e-9) << j;
-    moved = std::max(moved, (x[j] - start.nodes.x[j]).norm());
-  }
-  EXPECT_GT(moved, 1e-3);
+  bend(together.rods[0]);
+  const auto owner = [](const Attachment& a) { return a.points.size() > 2 ? 2 : 0; };
+  expect_same_motion(together, with_strands_apart(together, owner), 10);
+}
+
+// Two blocks, a strand on each; only one of them touches the ground, and the other is not in the contact solve.
+TEST(Ties, StrandsOutsideTheContactSolveMoveAsStrandsOfAnotherBody) {
+  Scene scene = tied_scene();
+  scene.shells.clear();
+  scene.rods[0].strands = {{straight({0, 0, 0}, {0.2, 0, 0}, 6), {}, 0},
+                           {straight({0, 0.5, 0}, {0.2, 0.5, 0}, 6), {}, 0}};
+  bend(scene.rods[0]);
+  Solid high = scene.solids[0];
+  high.name = "high";
+  for (Vec3& x : high.mesh.vertices) x += Vec3(0, 0.5, 0);
+  scene.solids.push_back(high);
+  scene.attachments = {{"rods", "block", false, {{0.2, 0, 0}, {0.17, 0.01, 0}}, 200, 0.003},
+                       {"rods", "high", false, {{0.2, 0.5, 0}, {0.17, 0.51, 0}}, 200, 0.003}};
+  Collider step;
+  step.name = "step";
+  step.shape = ColliderShape::box;
+  step.half_extents = {0.2, 0.1, 0.05};
+  step.placement.position = {0.25, 0, -0.102};
+  scene.colliders.push_back(step);
+  const auto owner = [](const Attachment& a) { return a.b == "high" ? 1 : 0; };
+  expect_same_motion(scene, with_strands_apart(scene, owner), 12);
 }
 
 // A solve that starts from the answer of the last one, as the next iteration of the contact solver does, is done at
