@@ -126,6 +126,9 @@ nlohmann::json measure(const Variant& variant, const Scene& scene, const Snapsho
                        mean(each(to_tolerance, [](const StepReport& r) { return r.halvings; }))},
       {"max_speed", largest(each(fixed, [](const StepReport& r) { return r.max_speed; }))},  // m/s
       {"t_projection_tolerance_s", mean(each(to_tolerance, [](const StepReport& r) { return r.t_projection; }))},
+      {"t_iteration_s",
+       mean(each(to_tolerance, [](const StepReport& r) { return r.t_solver / std::max(1, r.admm_iterations); }))},
+      {"history_m", to_tolerance.front().admm_history},  // of the first step's last solve
   };
 }
 
@@ -173,6 +176,7 @@ nlohmann::json bench_ablation(const FramesOptions& options) {
                             {"start_s", options.start},
                             {"threads", threads},
                             {"admm_iterations", scene.solver.admm_iterations},
+                            {"ccd_interval", scene.solver.ccd_interval},
                             {"tolerance_m", kTolerance},
                             {"variants", nlohmann::json::array()}};
   fmt::print("{:20} {:>9} {:>9} {:>11} {:>11} {:>8} {:>25}\n", fmt::format("{} hairs", hairs), "25 its", "repaired",

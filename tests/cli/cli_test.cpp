@@ -377,11 +377,13 @@ TEST_F(Cli, AblationMeasuresEveryVariantFromTheSameState) {
   const nlohmann::json ours = variants.at("ours (beta 25)");
   for (const auto& [name, v] : variants) {
     for (const char* key : {"residual_m_median", "residual_repaired_m_median", "coulomb_error_median", "t_projection_s",
-                            "t_solver_s", "iterations", "iterations_before"})
+                            "t_solver_s", "t_iteration_s", "iterations", "iterations_before"})
       EXPECT_GT(v[key].get<double>(), 0) << name << " " << key;
     EXPECT_EQ(v["reached"], 1.0) << name;
     EXPECT_GT(v["max_speed"], 1.0) << name;
     EXPECT_EQ(v["residual_m"].size(), 2u) << name;
+    EXPECT_GT(v["history_m"].front(), v["history_m"].back()) << name;
+    EXPECT_LT(v["history_m"].back(), 1e-5) << name;  // where it stopped
     EXPECT_EQ(v["residual_m"] == ours["residual_m"], name == ours["name"]) << name;
   }
   // Of the first step, before the variants drift apart. Contacts sleep that move by less than 1 % of δ∞; the others'
