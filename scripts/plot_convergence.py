@@ -9,6 +9,7 @@ Coulomb's law after the scene's number of iterations, since heavy weights make t
 import json
 import math
 import sys
+from itertools import cycle
 
 from svg_plot import COLOURS, TOP, panel, write
 
@@ -21,7 +22,7 @@ def main():
         figures = json.load(file)
     variants = [v for v in figures["variants"] if not wanted or v["name"] in wanted]
     series, interval = [], figures["ccd_interval"]
-    for variant, colour in zip(variants, COLOURS):
+    for variant, colour in zip(variants, cycle(COLOURS)):
         name = f"{variant['name']} ({variant['coulomb_error_median']:.0e})"
         seconds = variant["t_iteration_s"]
         history = list(enumerate(variant["history_m"], 1))

@@ -7,6 +7,7 @@ last over the first iteration's.
 """
 import json
 import sys
+from itertools import cycle
 
 from svg_plot import COLOURS, GAP, HEIGHT, TOP, panel, write
 
@@ -18,7 +19,7 @@ def by_step(values, factor=1):
 def main():
     target, *sources = sys.argv[1:]
     above, below = [], []
-    for source, colour in zip(sources, COLOURS):
+    for source, colour in zip(sources, cycle(COLOURS)):
         name, path = source.split("=", 1)
         with open(path) as file:
             figures = json.load(file)
@@ -29,7 +30,8 @@ def main():
     ticks = {0.5: "", **{step: step for step in range(1, steps + 1)}, steps + 0.5: ""}
     second = TOP + HEIGHT + GAP
     title = f"{figures['hairs']:,} hairs: δ∞ in mm by step, dashed with the contacts of repair passes"
-    write(target, panel(TOP, title, above, ticks) + panel(second, "last over first iteration", below, ticks), second + HEIGHT)
+    body = panel(TOP, title, above, ticks) + panel(second, "last over first iteration", below, ticks)
+    write(target, body, second + HEIGHT)
 
 
 if __name__ == "__main__":
