@@ -1,13 +1,18 @@
 // Greedy colouring of blocks of contacts into parallel stages (D20 6.2.8).
 //
 // One block takes its colour after the other, so that the colours do not depend on the threads. What that takes of a
-// block, its free nodes, is put together by all threads before.
+// block, its free nodes, is put together by all threads before. A node that hundreds of contacts share (of a band on
+// hair, say) has more blocks than there are stages; what is left over for its sake is gathered at such hubs, whose
+// groups are coloured as blocks in turn.
 #pragma once
+
+#include <oneapi/tbb/parallel_sort.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "parallel/chunk_lists.hpp"
@@ -20,25 +25,27 @@ inline constexpr std::uint32_t kContactsPerBlock = 4;
 /// Room for the nodes of blocks, kept from one colouring to the next: of each block how many there are, then these.
 using BlockNodes = ChunkLists<std::int32_t>;
 
-/// The colour of every block of `count` contacts: the first of `stages` <= 64 that none of its free nodes has, or
-/// `stages` where they have them all. `for_each_free_node(i, f)` calls f(node) for the free nodes of contact i, from
-/// any thread; `colours_at` has a bit set for each colour that a node has already, and gains the new ones.
+/// The colour of every block: the first of `stages` <= 64 that none of its free nodes has, or `stages` where they have
+/// them all. `for_each_free_node(block, f)` calls f(node) for the free nodes of a block's contacts, from any thread;
+/// `colours_at` has a bit set for each colour that a node has already, and gains the new ones.
 template <class ForEachFreeNode>
-std::vector<std::uint8_t> colour_blocks(std::uint32_t count, ForEachFreeNode&& for_each_free_node,
+std::vector<std::uint8_t> colour_blocks(std::size_t blocks, ForEachFreeNode&& for_each_free_node,
                                         std::span<std::uint64_t> colours_at, int stages, BlockNodes& nodes) {
-  constexpr std::size_t ahead = 48;  // nodes: about as many blocks as it takes a line to come from memory
-  const std::size_t blocks = chunk_count(count, kContactsPerBlock);
-  nodes.collect(blocks, [&](std::size_t block, std::vector<std::int32_t>& list) {
-    const std::size_t size = list.size();
-    const auto begin = static_cast<std::uint32_t>(block) * kContactsPerBlock;
-    list.push_back(0);
-    for (std::uint32_t i = begin; i < std::min(begin + kContactsPerBlock, count); ++i)
-      for_each_free_node(i, [&](int node) {
-        const auto first = list.begin() + static_cast<std::ptrdiff_t>(size) + 1;
-        if (std::find(first, list.end(), node) == list.end()) list.push_back(node);
-      });
-    list[size] = static_cast<std::int32_t>(list.size() - size - 1);
-  });
+  constexpr std::size_t ahead = 48;         // nodes: about as many blocks as it takes a line to come from memory
+  constexpr std::ptrdiff_t looked_at = 32;  // nodes before that may be the same one; more often costs only time
+  constexpr std::size_t blocks_per_chunk = 128;
+  nodes.collect(
+      blocks,
+      [&](std::size_t block, std::vector<std::int32_t>& list) {
+        const std::size_t size = list.size();
+        list.push_back(0);
+        for_each_free_node(block, [&](int node) {
+          const auto first = std::max(list.begin() + static_cast<std::ptrdiff_t>(size) + 1, list.end() - looked_at);
+          if (std::find(first, list.end(), node) == list.end()) list.push_back(node);
+        });
+        list[size] = static_cast<std::int32_t>(list.size() - size - 1);
+      },
+      blocks_per_chunk);
 
   std::vector<std::uint8_t> colour;
   colour.reserve(blocks);
@@ -61,6 +68,32 @@ std::vector<std::uint8_t> colour_blocks(std::uint32_t count, ForEachFreeNode&& f
   }
   nodes.clear();
   return colour;
+}
+
+/// Puts contacts of one hub side by side: of a contact's free nodes, the one that most of the contacts share. Returns
+/// where each hub's begin, and the end. `for_each_free_node(i, f)` calls f(node < nodes) for those of contact i.
+template <class ForEachFreeNode>
+std::vector<std::uint32_t> gather_at_hubs(std::span<std::uint32_t> contacts, ForEachFreeNode&& for_each_free_node,
+                                          std::size_t nodes) {
+  std::vector<std::uint32_t> shared_by(nodes, 0);
+  for (const std::uint32_t i : contacts) for_each_free_node(i, [&](int node) { ++shared_by[node]; });
+  std::vector<std::pair<int, std::uint32_t>> with_hub(contacts.size());
+  for_each_index(contacts.size(), [&](std::size_t at) {
+    int hub = -1;
+    for_each_free_node(contacts[at], [&](int node) {
+      if (hub < 0 || std::pair(shared_by[hub], node) < std::pair(shared_by[node], hub)) hub = node;
+    });
+    with_hub[at] = {hub, contacts[at]};
+  });
+  tbb::parallel_sort(with_hub.begin(), with_hub.end());
+
+  std::vector<std::uint32_t> begin;
+  for (std::uint32_t at = 0; at < contacts.size(); ++at) {
+    if (at == 0 || with_hub[at].first != with_hub[at - 1].first) begin.push_back(at);
+    contacts[at] = with_hub[at].second;
+  }
+  begin.push_back(static_cast<std::uint32_t>(contacts.size()));
+  return begin;
 }
 
 }  // namespace stiction

@@ -1,6 +1,7 @@
 #include "contact/projection.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "contact/general_solver.hpp"
 #include "kernels/coulomb.hpp"
@@ -9,7 +10,8 @@ namespace stiction {
 
 namespace {
 constexpr std::size_t kBlocksPerTask = 64;
-constexpr std::size_t kAhead = 8;  // contacts: long enough for a line to come from memory
+constexpr std::size_t kWorthStages = 1024;  // contacts: fewer are swept in the time that threads wait for each other
+constexpr std::size_t kAhead = 8;           // contacts: long enough for a line to come from memory
 
 // Out of line: the sweep over isotropic contacts stays small.
 template <class T>
@@ -36,11 +38,13 @@ void Projection<T>::reset(std::span<const double> inv_w, int stages, const Skin*
   cohesion_.clear();
   sleep_.clear();
   order_.clear();
-  if (static_cast<int>(stages_.size()) != stages + 1) stages_ = std::vector<Stage>(stages + 1);
+  const std::size_t all_stages = static_cast<std::size_t>(stages) + kHubStages + 1;
+  if (stages_.size() != all_stages) stages_ = std::vector<Stage>(all_stages);
   for (Stage& stage : stages_) stage.blocks.clear();
   updates_.clear();
   colours_at_.resize(inv_w.size());
   for_each_index(inv_w.size(), [&](std::size_t j) { colours_at_[j] = 0; });
+  hub_colours_at_.clear();
 }
 
 // The surface of a collider becomes a kinematic node.
@@ -75,29 +79,63 @@ void Projection<T>::widen(const Contact& c, HotContact<T>& hot) {
   hot.node[1] = static_cast<std::int32_t>(wide_.size()) - first;
 }
 
-// The last `count` contacts take their places in hot_, those of one colour side by side. Returns them by place.
+// The last `count` contacts take their places in hot_, those of one stage side by side. Returns them by place.
 template <class T>
-std::vector<std::uint32_t> Projection<T>::place(std::span<const std::uint8_t> colour, std::uint32_t count) {
+template <class ForEachFreeNode>
+std::vector<std::uint32_t> Projection<T>::place(std::span<const std::uint8_t> colour, std::uint32_t count,
+                                                ForEachFreeNode&& for_each_free_node) {
   const std::size_t base = hot_.size() - count;
   const auto contacts_of = [&](std::size_t block) {
     return std::min(kContactsPerBlock, count - static_cast<std::uint32_t>(block) * kContactsPerBlock);
   };
-  std::vector<std::size_t> next(stages_.size() + 1, 0);  // the first place of each colour, then its next free one
+  std::vector<std::size_t> next(block_stages() + 2, 0);  // the first place of each colour, then its next free one
   for (std::size_t block = 0; block < colour.size(); ++block) next[colour[block] + 1] += contacts_of(block);
   next[0] = base;
   for (std::size_t c = 1; c < next.size(); ++c) next[c] += next[c - 1];
+  const std::size_t rest = next[block_stages()] - base;  // the first of those that fit in no stage
   std::vector<std::uint32_t> by_place(count);
   for (std::size_t block = 0; block < colour.size(); ++block) {
     std::size_t& place = next[colour[block]];
     const auto first = static_cast<std::uint32_t>(place);
-    for (std::uint32_t j = 0; j < contacts_of(block); ++j, ++place) {
-      const std::uint32_t i = static_cast<std::uint32_t>(block) * kContactsPerBlock + j;
-      order_[base + i] = static_cast<std::uint32_t>(place);
-      by_place[place - base] = i;
-    }
-    stages_[colour[block]].blocks.emplace_back(first, static_cast<std::uint32_t>(place));
+    for (std::uint32_t j = 0; j < contacts_of(block); ++j, ++place)
+      by_place[place - base] = static_cast<std::uint32_t>(block) * kContactsPerBlock + j;
+    if (colour[block] < block_stages())
+      stages_[colour[block]].blocks.emplace_back(first, static_cast<std::uint32_t>(place));
   }
+  place_rest(std::span(by_place).subspan(rest), for_each_free_node);
   return by_place;
+}
+
+// The last contacts in hot_, which fit in no stage of blocks: few are swept one after the other, many take the stages
+// of hubs. Reorders them so that those of one stage lie side by side.
+template <class T>
+template <class ForEachFreeNode>
+void Projection<T>::place_rest(std::span<std::uint32_t> rest, ForEachFreeNode&& for_each_free_node) {
+  if (rest.empty()) return;
+  auto place = static_cast<std::uint32_t>(hot_.size() - rest.size());
+  if (rest.size() < kWorthStages) {
+    stages_.back().blocks.emplace_back(place, static_cast<std::uint32_t>(hot_.size()));
+    return;
+  }
+  hub_colours_at_.resize(colours_at_.size(), 0);
+  const std::vector<std::uint32_t> begin = gather_at_hubs(rest, for_each_free_node, colours_at_.size());
+  const std::vector<std::uint8_t> colour = colour_blocks(
+      begin.size() - 1,
+      [&](std::size_t hub, auto&& f) {
+        for (std::uint32_t at = begin[hub]; at < begin[hub + 1]; ++at) for_each_free_node(rest[at], f);
+      },
+      hub_colours_at_, kHubStages, block_nodes_);
+  std::vector<std::uint32_t> hubs(colour.size());
+  std::iota(hubs.begin(), hubs.end(), 0);
+  std::stable_sort(hubs.begin(), hubs.end(), [&](std::uint32_t a, std::uint32_t b) { return colour[a] < colour[b]; });
+  const std::vector<std::uint32_t> by_hub(rest.begin(), rest.end());
+  auto to = rest.begin();
+  for (const std::uint32_t hub : hubs) {
+    to = std::copy(by_hub.begin() + begin[hub], by_hub.begin() + begin[hub + 1], to);
+    const std::uint32_t next = place + begin[hub + 1] - begin[hub];
+    stages_[block_stages() + colour[hub]].blocks.emplace_back(place, next);
+    place = next;
+  }
 }
 
 template <class T>
@@ -107,14 +145,18 @@ void Projection<T>::append(std::span<const Contact> contacts, std::span<const do
   const Skin no_skin;
   const Skin& skin = skin_ ? *skin_ : no_skin;
   const auto count = static_cast<std::uint32_t>(contacts.size());
+  const auto for_each_free_node = [&](std::uint32_t i, auto&& f) {
+    contacts[i].for_each_node(skin, [&](int node, double) {
+      if (nodes_[node].inv_w > T(0)) f(node);
+    });
+  };
   const std::vector<std::uint8_t> colour = colour_blocks(
-      count,
-      [&](std::uint32_t i, auto&& f) {
-        contacts[i].for_each_node(skin, [&](int node, double) {
-          if (nodes_[node].inv_w > T(0)) f(node);
-        });
+      chunk_count(count, kContactsPerBlock),
+      [&](std::size_t block, auto&& f) {
+        const auto first = static_cast<std::uint32_t>(block) * kContactsPerBlock;
+        for (std::uint32_t i = first; i < std::min(first + kContactsPerBlock, count); ++i) for_each_free_node(i, f);
       },
-      colours_at_, static_cast<int>(stages_.size()) - 1, block_nodes_);
+      colours_at_, static_cast<int>(block_stages()), block_nodes_);
   const std::size_t base = hot_.size();
   reserve_for(hot_, base + count);
   hot_.resize(base + count);
@@ -124,7 +166,8 @@ void Projection<T>::append(std::span<const Contact> contacts, std::span<const do
   const auto is_wide = [&](const Contact& c) {
     return skin_ && std::any_of(c.node.begin(), c.node.end(), [&](int j) { return j >= skin_->base; });
   };
-  const std::vector<std::uint32_t> by_place = place(colour, count);
+  const std::vector<std::uint32_t> by_place = place(colour, count, for_each_free_node);
+  for_each_index(count, [&](std::size_t at) { order_[base + by_place[at]] = static_cast<std::uint32_t>(base + at); });
   listed_.collect(count, [&](std::size_t at, std::vector<std::uint32_t>& list) {
     const Contact& c = contacts[by_place[at]];
     if (c.node[3] == kNoNode || is_wide(c)) list.push_back(by_place[at]);
@@ -236,6 +279,8 @@ template <class T>
 template <class F>
 void Projection<T>::for_each_contact(F&& f) {
   for (Stage& stage : stages_) {
+    const bool sequential = &stage == &stages_.back();
+    const std::size_t per_task = &stage < stages_.data() + block_stages() ? kBlocksPerTask : 1;  // hubs have many each
     const auto run_blocks = [&](std::size_t begin, std::size_t end) {
       if (begin == end) return;
       const std::size_t last = stage.blocks[end - 1].second;  // blocks ascend; beyond, others write to sleep_
@@ -249,12 +294,11 @@ void Projection<T>::for_each_contact(F&& f) {
         }
       updates_.local() += updates;
     };
-    const bool sequential = &stage == &stages_.back();
-    if (sequential || stage.blocks.size() <= kBlocksPerTask)
+    if (sequential || stage.blocks.size() <= per_task)
       run_blocks(0, stage.blocks.size());
     else
       tbb::parallel_for(
-          tbb::blocked_range<std::size_t>(0, stage.blocks.size(), kBlocksPerTask),
+          tbb::blocked_range<std::size_t>(0, stage.blocks.size(), per_task),
           [&](const auto& range) { run_blocks(range.begin(), range.end()); }, stage.partitioner);
   }
 }

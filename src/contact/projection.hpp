@@ -5,9 +5,10 @@
 // Departures from the paper: s_c and gamma are recomputed from the weights instead of stored (a contact stays within
 // 64 bytes, the nodes' inverse weights arrive with p); compliance is folded into s_c (6.3.2).
 // Parallel stages (6.2.8): contacts of one stage share no free node. A block of consecutive contacts is coloured as
-// one, so that neighbours stay together; what fits in no stage is swept sequentially. Contacts appended later join the
-// same stages, since each is a place where all threads wait. The stages depend on the contacts alone, so the result
-// does not depend on the number of threads.
+// one, so that neighbours stay together. What fits in no stage, if it is much, is gathered at the nodes that most of it
+// shares and coloured once more, a hub's contacts as one block; what is left then is swept sequentially. Contacts
+// appended later join the same stages, since each is a place where all threads wait. The stages depend on the contacts
+// alone, so the result does not depend on the number of threads.
 #pragma once
 
 #include <oneapi/tbb/combinable.h>
@@ -69,6 +70,8 @@ class Projection {
   std::size_t update_count() { return updates_.combine(std::plus<>()); }
 
  private:
+  static constexpr int kHubStages = 64;
+
   struct Stage {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> blocks;  // contacts [first, second) of hot_
     tbb::affinity_partitioner partitioner;                        // the same contacts go to the same core again
@@ -102,7 +105,12 @@ class Projection {
   static bool update(HotContact<T>& c, const Stencil& stencil, const Eigen::Matrix<T, 3, 3>* block, T threshold2);
   void store_blocks();
   std::int32_t surface_node(const Contact& c);
-  std::vector<std::uint32_t> place(std::span<const std::uint8_t> colour, std::uint32_t count);
+  std::size_t block_stages() const { return stages_.size() - kHubStages - 1; }
+  template <class ForEachFreeNode>
+  std::vector<std::uint32_t> place(std::span<const std::uint8_t> colour, std::uint32_t count,
+                                   ForEachFreeNode&& for_each_free_node);
+  template <class ForEachFreeNode>
+  void place_rest(std::span<std::uint32_t> rest, ForEachFreeNode&& for_each_free_node);
   void widen(const Contact& c, HotContact<T>& hot);
   void apply_warm_start(std::size_t i);
   template <class F>
@@ -117,9 +125,10 @@ class Projection {
   std::vector<Eigen::Matrix<T, 3, 3>> block_;  // Delassus blocks, where local problems are not isotropic
   std::vector<std::uint32_t> order_;           // position in hot_ of the i-th appended contact
   std::vector<std::uint64_t> colours_at_;      // bits of a node's stages
+  std::vector<std::uint64_t> hub_colours_at_;  // and of those of hubs' contacts; empty where there are none
   BlockNodes block_nodes_;
   ChunkLists<std::uint32_t> listed_;  // contacts that take a list of nodes, or a node for a surface
-  std::vector<Stage> stages_;         // the sequential rest comes last
+  std::vector<Stage> stages_;         // of blocks, of hubs' contacts; the sequential rest comes last
   tbb::combinable<std::size_t> updates_{[] { return std::size_t{0}; }};
 };
 

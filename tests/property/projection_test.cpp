@@ -423,24 +423,89 @@ TEST(Projection, DoesNotDependOnTheNumberOfStagesAtConvergence) {
   }
 }
 
-TEST(Projection, IsTheSameToTheBitForAnyNumberOfThreads) {
-  // About 2.5 contacts a node: every stage has many tasks, and some contacts are left to the sequential rest.
-  const Problem problem = random_problem(6, 12000, 30000, 0.3, Ends::with_prescribed);
-  const auto on_threads = [&](int threads) {
+void expect_same_on_any_threads(const Problem& problem, const Solution& one) {
+  for (const int threads : {2, 4}) {
     tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
     tbb::task_arena arena(threads);
-    Solution solution;
-    arena.execute([&] { solution = solve(problem, sweeps(20, 1e-4), 8, 2); });
-    return solution;
-  };
-  const Solution one = on_threads(1);
-  EXPECT_GT(one.sequential, 100u);
-  EXPECT_LT(one.sequential, 20000u);
-  for (const int threads : {2, 4}) {
-    const Solution many = on_threads(threads);
+    Solution many;
+    arena.execute([&] { many = solve(problem, sweeps(20, 1e-4), 8, 2); });
     EXPECT_TRUE(same_bits(one.p, many.p)) << threads << " threads";
     EXPECT_TRUE(same_bits(one.r, many.r)) << threads << " threads";
   }
+}
+
+Solution on_one_thread(const Problem& problem) {
+  tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);
+  return solve(problem, sweeps(20, 1e-4), 8, 2);
+}
+
+TEST(Projection, IsTheSameToTheBitForAnyNumberOfThreads) {
+  // Stages have many tasks, and a few contacts are left to the sequential rest.
+  const Problem problem = random_problem(6, 12000, 7000, 0.3, Ends::with_prescribed);
+  const Solution one = on_one_thread(problem);
+  EXPECT_GT(one.sequential, 10u);
+  EXPECT_LT(one.sequential, 1024u);
+  expect_same_on_any_threads(problem, one);
+}
+
+/// Light edges between the nodes of a ring of heavy ones, each of which hundreds of them touch, as under a band.
+Problem ring_problem(int hubs, int contacts) {
+  Random random(31);
+  Problem problem;
+  for (int j = 0; j < hubs; ++j) problem.add_node(100, {0, 0, -1});
+  for (int i = 0; i < contacts; ++i) {
+    const int hub = random.index(hubs), a = problem.add_node(1, random.direction());
+    const int b = problem.add_node(1, random.direction());
+    const std::array<int, 4> node{hub, (hub + 1) % hubs, a, b};
+    problem.add_contact(between_edges(node, random.uniform(0, 1), random.uniform(0, 1), Vec3::UnitZ(), 0.3));
+  }
+  return problem;
+}
+
+TEST(Projection, ContactsOfHubsAreSweptInStagesOfTheirOwn) {
+  // 8 stages hold 8 blocks of four at each hub, a fifteenth of its contacts; the others are gathered there.
+  const Problem problem = ring_problem(40, 20000);
+  const Solution one = on_one_thread(problem);
+  EXPECT_EQ(one.sequential, 0u);
+  expect_same_on_any_threads(problem, one);
+  const Solution converged = solve(problem, sweeps(400));
+  const Violation v = violation(problem, converged, 1e-7);
+  EXPECT_LT(v.momentum, 1e-11);
+  EXPECT_LT(v.cone, 1e-12);
+  EXPECT_LT(v.penetration, 1e-9);
+  EXPECT_LT(v.complementarity, 1e-9);
+  EXPECT_LT(v.sliding, 1e-6);
+  for (const int count : {v.separated, v.slid}) EXPECT_GT(count, 50);
+}
+
+TEST(Projection, ContactsOfHubsThatComeLaterKeepToStagesOfTheirOwn) {
+  // The same, appended in four parts: each leaves a rest that is worth stages, and hubs have colours of the ones
+  // before.
+  const Problem problem = ring_problem(40, 20000);
+  const auto in_parts = [&](int threads) {
+    tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+    Projection<double> projection;
+    projection.reset(problem.inv_w, 8);
+    for (std::size_t first = 0; first < 20000; first += 5000)
+      projection.append(std::span(problem.contacts).subspan(first, 5000), std::span(problem.k_N).subspan(first, 5000),
+                        std::span(problem.compliance).subspan(first, 5000),
+                        std::span(problem.cohesion).subspan(first, 5000), {});
+    const int nodes = static_cast<int>(problem.p_0.size());
+    for (int j = 0; j < nodes; ++j) projection.set_p(j, problem.p_0[j]);
+    projection.project(sweeps(20));
+    Solution solution;
+    for (int j = 0; j < nodes; ++j) solution.p.push_back(projection.p(j));
+    for (std::size_t i = 0; i < problem.contacts.size(); ++i) solution.r.push_back(projection.impulse(i));
+    solution.sequential = projection.sequential_count();
+    return solution;
+  };
+  const Solution one = in_parts(1), four = in_parts(4);
+  EXPECT_EQ(one.sequential, 0u);
+  EXPECT_TRUE(same_bits(one.p, four.p));
+  EXPECT_TRUE(same_bits(one.r, four.r));
+  const Violation v = violation(problem, one, 1e-7);
+  EXPECT_LT(v.momentum, 1e-11);
+  EXPECT_LT(v.cone, 1e-12);
 }
 
 TEST(Projection, StartsFromTheForcesOfTheLastProjection) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <array>
+#include <map>
 #include <random>
 #include <set>
 
@@ -31,6 +33,13 @@ auto free_nodes_of(const std::vector<Nodes4>& contacts) {
   };
 }
 
+auto free_nodes_of_blocks(const std::vector<Nodes4>& contacts, std::uint32_t from, std::uint32_t to) {
+  return [&contacts, from, to](std::size_t block, auto&& f) {
+    const std::uint32_t first = from + static_cast<std::uint32_t>(block) * kContactsPerBlock;
+    for (std::uint32_t i = first; i < std::min(first + kContactsPerBlock, to); ++i) free_nodes_of(contacts)(i, f);
+  };
+}
+
 // The definition, one block after the other with sets.
 std::vector<std::uint8_t> by_definition(const std::vector<Nodes4>& contacts, int stages) {
   std::vector<std::set<int>> colours_at(100000);
@@ -56,8 +65,9 @@ TEST(Colouring, IsTheGreedyOneForAnyNumberOfThreads) {
     BlockNodes room;
     for (const int threads : {1, 2, 4}) {
       std::vector<std::uint64_t> colours_at(3000, 0);
+      const auto free_nodes = free_nodes_of_blocks(contacts, 0, 10001);
       tbb::task_arena(threads).execute(
-          [&] { EXPECT_EQ(colour_blocks(10001, free_nodes_of(contacts), colours_at, stages, room), expected); });
+          [&] { EXPECT_EQ(colour_blocks(expected.size(), free_nodes, colours_at, stages, room), expected); });
     }
     EXPECT_EQ(std::count(expected.begin(), expected.end(), stages) > 0, stages == 3);  // the rest, with few stages
   }
@@ -67,9 +77,8 @@ TEST(Colouring, ContactsThatComeLaterGetColoursThatTheirNodesDoNotHave) {
   const std::vector<Nodes4> contacts = random_contacts(4000, 2000);
   std::vector<std::uint64_t> colours_at(2000, 0);
   BlockNodes room;
-  const auto first = colour_blocks(2000, free_nodes_of(contacts), colours_at, 64, room);
-  const auto later = colour_blocks(
-      2000, [&](std::uint32_t i, auto&& f) { free_nodes_of(contacts)(2000 + i, f); }, colours_at, 64, room);
+  const auto first = colour_blocks(500, free_nodes_of_blocks(contacts, 0, 2000), colours_at, 64, room);
+  const auto later = colour_blocks(500, free_nodes_of_blocks(contacts, 2000, 4000), colours_at, 64, room);
   std::set<std::pair<int, int>> seen;  // node and colour of all blocks before
   for (std::size_t block = 0; block < 1000; ++block) {
     const int colour = block < 500 ? first[block] : later[block - 500];
@@ -78,6 +87,43 @@ TEST(Colouring, ContactsThatComeLaterGetColoursThatTheirNodesDoNotHave) {
       free_nodes_of(contacts)(static_cast<std::uint32_t>(block) * kContactsPerBlock + i,
                               [&](int node) { nodes.insert(node); });
     for (const int node : nodes) EXPECT_TRUE(seen.emplace(node, colour).second) << node << " twice in " << colour;
+  }
+}
+
+TEST(Colouring, GathersContactsAtTheFreeNodeThatMostOfThemShare) {
+  // Nodes 1 to 5 are in every contact of theirs and one of their neighbours'; 0 and all tens are prescribed.
+  std::mt19937 random(3);
+  std::uniform_int_distribution<int> hub(1, 5), other(6, 2000);
+  std::vector<Nodes4> contacts(5000);
+  for (Nodes4& c : contacts) {
+    const int h = hub(random);
+    c = {h, h % 5 + 1, other(random), 0};
+  }
+  contacts[17] = {0, 10, 20, 30};  // no free node
+  std::vector<std::uint32_t> odd;
+  for (std::uint32_t i = 1; i < contacts.size(); i += 2) odd.push_back(i);
+  std::array<int, 2001> shared_by{};
+  for (const std::uint32_t i : odd) free_nodes_of(contacts)(i, [&](int node) { ++shared_by[node]; });
+
+  std::map<int, std::vector<std::uint32_t>> expected;  // contacts of each hub as they came
+  for (const std::uint32_t i : odd) {
+    int best = -1;
+    free_nodes_of(contacts)(i, [&](int node) {
+      const bool more = best < 0 || shared_by[node] > shared_by[best];
+      if (more || (shared_by[node] == shared_by[best] && node < best)) best = node;
+    });
+    expected[best].push_back(i);
+  }
+  ASSERT_LE(expected.size(), 6u);
+  for (const int threads : {1, 2, 4}) {
+    std::vector<std::uint32_t> gathered = odd, begin;
+    tbb::task_arena(threads).execute([&] { begin = gather_at_hubs(gathered, free_nodes_of(contacts), 2001); });
+    ASSERT_EQ(begin.size(), expected.size() + 1);
+    std::size_t group = 0;
+    for (const auto& [node, of_node] : expected) {
+      EXPECT_EQ(std::vector(gathered.begin() + begin[group], gathered.begin() + begin[group + 1]), of_node) << node;
+      ++group;
+    }
   }
 }
 
