@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -70,27 +71,32 @@ std::vector<std::uint8_t> colour_blocks(std::size_t blocks, ForEachFreeNode&& fo
   return colour;
 }
 
-/// Puts contacts of one hub side by side: of a contact's free nodes, the one that most of the contacts share. Returns
-/// where each hub's begin, and the end. `for_each_free_node(i, f)` calls f(node < nodes) for those of contact i.
+/// Puts contacts of one hub side by side: of a contact's free nodes, the one that most of the contacts share. Hubs that
+/// more share come first. Returns where each hub's begin, and the end. `for_each_free_node(i, f)` calls f(node < nodes)
+/// for those of contact i.
 template <class ForEachFreeNode>
 std::vector<std::uint32_t> gather_at_hubs(std::span<std::uint32_t> contacts, ForEachFreeNode&& for_each_free_node,
                                           std::size_t nodes) {
-  std::vector<std::uint32_t> shared_by(nodes, 0);
+  std::vector<std::int32_t> shared_by(nodes, 0);
   for (const std::uint32_t i : contacts) for_each_free_node(i, [&](int node) { ++shared_by[node]; });
-  std::vector<std::pair<int, std::uint32_t>> with_hub(contacts.size());
+  struct AtHub {
+    std::pair<std::int32_t, std::int32_t> hub;  // how many share it, negative; the node
+    std::uint32_t contact;
+    bool operator<(const AtHub& o) const { return std::tie(hub, contact) < std::tie(o.hub, o.contact); }
+  };
+  std::vector<AtHub> sorted(contacts.size());
   for_each_index(contacts.size(), [&](std::size_t at) {
-    int hub = -1;
+    sorted[at] = {{0, -1}, contacts[at]};
     for_each_free_node(contacts[at], [&](int node) {
-      if (hub < 0 || std::pair(shared_by[hub], node) < std::pair(shared_by[node], hub)) hub = node;
+      sorted[at].hub = std::min(sorted[at].hub, std::pair(-shared_by[node], static_cast<std::int32_t>(node)));
     });
-    with_hub[at] = {hub, contacts[at]};
   });
-  tbb::parallel_sort(with_hub.begin(), with_hub.end());
+  tbb::parallel_sort(sorted.begin(), sorted.end());
 
   std::vector<std::uint32_t> begin;
   for (std::uint32_t at = 0; at < contacts.size(); ++at) {
-    if (at == 0 || with_hub[at].first != with_hub[at - 1].first) begin.push_back(at);
-    contacts[at] = with_hub[at].second;
+    if (at == 0 || sorted[at].hub != sorted[at - 1].hub) begin.push_back(at);
+    contacts[at] = sorted[at].contact;
   }
   begin.push_back(static_cast<std::uint32_t>(contacts.size()));
   return begin;

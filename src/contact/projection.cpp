@@ -1,6 +1,7 @@
 #include "contact/projection.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "contact/general_solver.hpp"
@@ -9,7 +10,7 @@
 namespace stiction {
 
 namespace {
-constexpr std::size_t kBlocksPerTask = 64;
+constexpr std::size_t kContactsPerTask = 256;
 constexpr std::size_t kWorthStages = 1024;  // contacts: fewer are swept in the time that threads wait for each other
 constexpr std::size_t kAhead = 8;           // contacts: long enough for a line to come from memory
 
@@ -27,6 +28,23 @@ template <class T>
 }  // namespace
 
 template <class T>
+void Projection<T>::Stage::add(std::size_t first, std::size_t last) {
+  if (tasks.empty() || contacts - contacts_before_task >= kContactsPerTask) {
+    tasks.push_back(blocks.size());
+    contacts_before_task = contacts;
+  }
+  blocks.emplace_back(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last));
+  contacts += last - first;
+}
+
+template <class T>
+void Projection<T>::Stage::clear() {
+  blocks.clear();
+  tasks.clear();
+  contacts = contacts_before_task = 0;
+}
+
+template <class T>
 void Projection<T>::reset(std::span<const double> inv_w, int stages, const Skin* skin) {
   skin_ = skin && skin->size() > 0 ? skin : nullptr;
   nodes_.resize(inv_w.size());
@@ -40,7 +58,7 @@ void Projection<T>::reset(std::span<const double> inv_w, int stages, const Skin*
   order_.clear();
   const std::size_t all_stages = static_cast<std::size_t>(stages) + kHubStages + 1;
   if (stages_.size() != all_stages) stages_ = std::vector<Stage>(all_stages);
-  for (Stage& stage : stages_) stage.blocks.clear();
+  for (Stage& stage : stages_) stage.clear();
   updates_.clear();
   colours_at_.resize(inv_w.size());
   for_each_index(inv_w.size(), [&](std::size_t j) { colours_at_[j] = 0; });
@@ -79,6 +97,21 @@ void Projection<T>::widen(const Contact& c, HotContact<T>& hot) {
   hot.node[1] = static_cast<std::int32_t>(wide_.size()) - first;
 }
 
+// Where many blocks fit in no stage, all that touch a node with most of the colours join them: else most stages would
+// have little but a block of each such hub.
+template <class T>
+template <class ForEachFreeNode>
+void Projection<T>::leave_hubs_to_rest(std::span<std::uint8_t> colour, ForEachFreeNode&& for_each_free_node) {
+  const auto stages = static_cast<std::uint8_t>(block_stages());
+  const auto rest = static_cast<std::size_t>(std::count(colour.begin(), colour.end(), stages));
+  if (rest * kContactsPerBlock < kWorthStages) return;
+  for_each_index(colour.size(), [&](std::size_t block) {
+    bool at_hub = false;
+    for_each_free_node(block, [&](int node) { at_hub = at_hub || 2 * std::popcount(colours_at_[node]) >= stages; });
+    if (at_hub) colour[block] = stages;
+  });
+}
+
 // The last `count` contacts take their places in hot_, those of one stage side by side. Returns them by place.
 template <class T>
 template <class ForEachFreeNode>
@@ -96,11 +129,10 @@ std::vector<std::uint32_t> Projection<T>::place(std::span<const std::uint8_t> co
   std::vector<std::uint32_t> by_place(count);
   for (std::size_t block = 0; block < colour.size(); ++block) {
     std::size_t& place = next[colour[block]];
-    const auto first = static_cast<std::uint32_t>(place);
+    const std::size_t first = place;
     for (std::uint32_t j = 0; j < contacts_of(block); ++j, ++place)
       by_place[place - base] = static_cast<std::uint32_t>(block) * kContactsPerBlock + j;
-    if (colour[block] < block_stages())
-      stages_[colour[block]].blocks.emplace_back(first, static_cast<std::uint32_t>(place));
+    if (colour[block] < block_stages()) stages_[colour[block]].add(first, place);
   }
   place_rest(std::span(by_place).subspan(rest), for_each_free_node);
   return by_place;
@@ -112,11 +144,8 @@ template <class T>
 template <class ForEachFreeNode>
 void Projection<T>::place_rest(std::span<std::uint32_t> rest, ForEachFreeNode&& for_each_free_node) {
   if (rest.empty()) return;
-  auto place = static_cast<std::uint32_t>(hot_.size() - rest.size());
-  if (rest.size() < kWorthStages) {
-    stages_.back().blocks.emplace_back(place, static_cast<std::uint32_t>(hot_.size()));
-    return;
-  }
+  std::size_t place = hot_.size() - rest.size();
+  if (rest.size() < kWorthStages) return stages_.back().add(place, hot_.size());
   hub_colours_at_.resize(colours_at_.size(), 0);
   const std::vector<std::uint32_t> begin = gather_at_hubs(rest, for_each_free_node, colours_at_.size());
   const std::vector<std::uint8_t> colour = colour_blocks(
@@ -132,8 +161,8 @@ void Projection<T>::place_rest(std::span<std::uint32_t> rest, ForEachFreeNode&& 
   auto to = rest.begin();
   for (const std::uint32_t hub : hubs) {
     to = std::copy(by_hub.begin() + begin[hub], by_hub.begin() + begin[hub + 1], to);
-    const std::uint32_t next = place + begin[hub + 1] - begin[hub];
-    stages_[block_stages() + colour[hub]].blocks.emplace_back(place, next);
+    const std::size_t next = place + begin[hub + 1] - begin[hub];
+    stages_[block_stages() + colour[hub]].add(place, next);
     place = next;
   }
 }
@@ -150,13 +179,14 @@ void Projection<T>::append(std::span<const Contact> contacts, std::span<const do
       if (nodes_[node].inv_w > T(0)) f(node);
     });
   };
-  const std::vector<std::uint8_t> colour = colour_blocks(
-      chunk_count(count, kContactsPerBlock),
-      [&](std::size_t block, auto&& f) {
-        const auto first = static_cast<std::uint32_t>(block) * kContactsPerBlock;
-        for (std::uint32_t i = first; i < std::min(first + kContactsPerBlock, count); ++i) for_each_free_node(i, f);
-      },
-      colours_at_, static_cast<int>(block_stages()), block_nodes_);
+  const auto for_each_free_node_of = [&](std::size_t block, auto&& f) {
+    const auto first = static_cast<std::uint32_t>(block) * kContactsPerBlock;
+    for (std::uint32_t i = first; i < std::min(first + kContactsPerBlock, count); ++i) for_each_free_node(i, f);
+  };
+  const auto stages = static_cast<std::uint8_t>(block_stages());
+  std::vector<std::uint8_t> colour =
+      colour_blocks(chunk_count(count, kContactsPerBlock), for_each_free_node_of, colours_at_, stages, block_nodes_);
+  leave_hubs_to_rest(colour, for_each_free_node_of);
   const std::size_t base = hot_.size();
   reserve_for(hot_, base + count);
   hot_.resize(base + count);
@@ -279,8 +309,6 @@ template <class T>
 template <class F>
 void Projection<T>::for_each_contact(F&& f) {
   for (Stage& stage : stages_) {
-    const bool sequential = &stage == &stages_.back();
-    const std::size_t per_task = &stage < stages_.data() + block_stages() ? kBlocksPerTask : 1;  // hubs have many each
     const auto run_blocks = [&](std::size_t begin, std::size_t end) {
       if (begin == end) return;
       const std::size_t last = stage.blocks[end - 1].second;  // blocks ascend; beyond, others write to sleep_
@@ -294,20 +322,14 @@ void Projection<T>::for_each_contact(F&& f) {
         }
       updates_.local() += updates;
     };
-    if (sequential || stage.blocks.size() <= per_task)
+    if (&stage == &stages_.back() || stage.tasks.size() <= 1)
       run_blocks(0, stage.blocks.size());
     else
       tbb::parallel_for(
-          tbb::blocked_range<std::size_t>(0, stage.blocks.size(), per_task),
-          [&](const auto& range) { run_blocks(range.begin(), range.end()); }, stage.partitioner);
+          tbb::blocked_range<std::size_t>(0, stage.tasks.size()),
+          [&](const auto& tasks) { run_blocks(stage.first_block(tasks.begin()), stage.first_block(tasks.end())); },
+          stage.partitioner);
   }
-}
-
-template <class T>
-std::size_t Projection<T>::sequential_count() const {
-  std::size_t count = 0;
-  for (const auto& [first, last] : stages_.back().blocks) count += last - first;
-  return count;
 }
 
 template <class T>

@@ -63,7 +63,7 @@ class Projection {
   /// Contact impulse r of the i-th appended contact, without cohesion, kg m/s.
   Vec3 impulse(std::size_t i);
   /// Contacts that had to be swept sequentially.
-  std::size_t sequential_count() const;
+  std::size_t sequential_count() const { return stages_.back().contacts; }
   /// Gives memory back, if it is much: nothing may be asked of the contacts after that.
   void release() { clear_large(hot_); }
   /// Updates of single contacts in all sweeps so far; those that slept are not among them.
@@ -74,7 +74,13 @@ class Projection {
 
   struct Stage {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> blocks;  // contacts [first, second) of hot_
-    tbb::affinity_partitioner partitioner;                        // the same contacts go to the same core again
+    std::vector<std::size_t> tasks;                               // the first block of each
+    std::size_t contacts = 0, contacts_before_task = 0;
+    tbb::affinity_partitioner partitioner;  // the same contacts go to the same core again
+
+    void add(std::size_t first, std::size_t last);
+    std::size_t first_block(std::size_t task) const { return task < tasks.size() ? tasks[task] : blocks.size(); }
+    void clear();
   };
 
   // The nodes and weights of a contact, b[3] included.
@@ -106,6 +112,8 @@ class Projection {
   void store_blocks();
   std::int32_t surface_node(const Contact& c);
   std::size_t block_stages() const { return stages_.size() - kHubStages - 1; }
+  template <class ForEachFreeNode>
+  void leave_hubs_to_rest(std::span<std::uint8_t> colour, ForEachFreeNode&& for_each_free_node);
   template <class ForEachFreeNode>
   std::vector<std::uint32_t> place(std::span<const std::uint8_t> colour, std::uint32_t count,
                                    ForEachFreeNode&& for_each_free_node);
