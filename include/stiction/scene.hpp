@@ -47,7 +47,7 @@ struct SolverOptions {
   double sleeping_threshold = 0.01;  ///< fraction of δ∞
   int sleeping_sweeps = 10;          ///< Gauss-Seidel sweeps that a sleeping contact sits out
   bool isotropic = true;             ///< false: local problems by full 3×3 blocks, same result (D20 Table 3)
-  int stages = 64;                   ///< parallel colours before the sequential rest (D20 6.2.8: 8), at most 64
+  int stages = 64;                   ///< parallel colours of blocks of four contacts (D20 6.2.8: 8), at most 64
   Precision precision = Precision::double_;
   int max_step_halvings = 4;  ///< retries of a failed step at half the time step
 };

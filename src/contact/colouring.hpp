@@ -32,8 +32,8 @@ using BlockNodes = ChunkLists<std::int32_t>;
 template <class ForEachFreeNode>
 std::vector<std::uint8_t> colour_blocks(std::size_t blocks, ForEachFreeNode&& for_each_free_node,
                                         std::span<std::uint64_t> colours_at, int stages, BlockNodes& nodes) {
-  constexpr std::size_t ahead = 48;         // nodes: about as many blocks as it takes a line to come from memory
-  constexpr std::ptrdiff_t looked_at = 32;  // nodes before that may be the same one; more often costs only time
+  constexpr std::size_t ahead = 48;      // nodes: about as many blocks as it takes a line to come from memory
+  constexpr std::size_t looked_at = 32;  // nodes before, that one might be among; listed again it only costs time
   constexpr std::size_t blocks_per_chunk = 128;
   nodes.collect(
       blocks,
@@ -41,7 +41,8 @@ std::vector<std::uint8_t> colour_blocks(std::size_t blocks, ForEachFreeNode&& fo
         const std::size_t size = list.size();
         list.push_back(0);
         for_each_free_node(block, [&](int node) {
-          const auto first = std::max(list.begin() + static_cast<std::ptrdiff_t>(size) + 1, list.end() - looked_at);
+          const std::size_t before = std::min(list.size() - size - 1, looked_at);
+          const auto first = list.end() - static_cast<std::ptrdiff_t>(before);
           if (std::find(first, list.end(), node) == list.end()) list.push_back(node);
         });
         list[size] = static_cast<std::int32_t>(list.size() - size - 1);

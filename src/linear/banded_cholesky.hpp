@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "kernels/pack.hpp"
@@ -29,25 +31,37 @@ struct BandView {
   PackD& entry(int row, int d) const { return data[static_cast<std::size_t>(row) * (HB + 1) + d]; }
 };
 
+/// Calls f(0), …, f(count - 1), one after the other, with arguments that are constants: no loop is left, and a row of a
+/// band stays in registers.
+template <int count, class F>
+void unrolled(F&& f) {
+  [&]<int... i>(std::integer_sequence<int, i...>) { (f(std::integral_constant<int, i>()), ...); }
+  (std::make_integer_sequence<int, count>());
+}
+
 /// factor = L with L Lᵀ = A + diag(shift). Returns false if a pivot of any lane is not positive.
 template <int HB>
 bool banded_factor(BandView<HB> A, const PackD* shift, BandView<HB> factor) {
   PackD smallest(1.0);
   for (int r = 0; r < A.rows; ++r) {
-    PackD* row = &factor.entry(r, 0);
     const PackD* source = &A.entry(r, 0);
+    PackD row[HB + 1];
     PackD diagonal = source[0] + shift[r];
-    // Row by row: L(r, c) = (A(r, c) - Σ_j L(r, j) L(c, j)) / L(c, c).
-    for (int d = std::min(HB, r); d >= 1; --d) {
-      const int c = r - d;
-      const PackD* column = &factor.entry(c, 0);
+    // L(r, c) = (A(r, c) - Σ_j L(r, j) L(c, j)) / L(c, c), c = r - d, from r - reach on.
+    const auto take_entry = [&](int d, int reach) {
+      const PackD* column = &factor.entry(r - d, 0);
       PackD sum = source[d];
-      for (int j = 1; j + d <= HB && j <= c; ++j) sum = minus_product(sum, row[d + j], column[j]);
+      for (int j = 1; j <= reach - d; ++j) sum = minus_product(sum, row[d + j], column[j]);
       row[d] = sum * column[0];
       diagonal = minus_product(diagonal, row[d], row[d]);
-    }
+    };
+    if (r >= HB)
+      unrolled<HB>([&](auto i) { take_entry(HB - i, HB); });
+    else
+      for (int d = r; d >= 1; --d) take_entry(d, r);
     for (int i = 0; i < kLanes; ++i) smallest.v[i] = diagonal.v[i] > 0 ? smallest.v[i] : -1.0;
     row[0] = PackD(1.0) / sqrt(diagonal);
+    std::copy_n(row, std::min(r, HB) + 1, &factor.entry(r, 0));
   }
   for (int i = 0; i < kLanes; ++i)
     if (smallest.v[i] < 0) return false;
@@ -57,8 +71,10 @@ bool banded_factor(BandView<HB> A, const PackD* shift, BandView<HB> factor) {
 /// Solves L Lᵀ x = b in place; b has one pack a row. Forward then backward while the factor is still in cache.
 template <int HB>
 void banded_solve(BandView<HB> factor, PackD* b) {
-  const auto forward_row = [&](int r, int reach) {
+  constexpr int ahead = 8;  // rows: long enough for one to come from memory; beyond the last lies the next batch
+  const auto forward_row = [&](int r, auto reach) {
     const PackD* row = &factor.entry(r, 0);
+    for (int d = 0; d <= HB; ++d) __builtin_prefetch(row + ahead * (HB + 1) + d);
     PackD even = b[r], odd(0.0);
     for (int d = reach; d >= 2; d -= 2) {  // the newest value enters last: short dependence
       even = minus_product(even, row[d], b[r - d]);
@@ -67,17 +83,18 @@ void banded_solve(BandView<HB> factor, PackD* b) {
     if (reach % 2 == 1) even = minus_product(even, row[1], b[r - 1]);
     b[r] = (even + odd) * row[0];
   };
+  const std::integral_constant<int, HB> whole;
   const int head = std::min(HB, factor.rows);
   for (int r = 0; r < head; ++r) forward_row(r, r);
-  for (int r = head; r < factor.rows; ++r) forward_row(r, HB);
+  for (int r = head; r < factor.rows; ++r) forward_row(r, whole);
 
-  const auto backward_row = [&](int r, int reach) {
+  const auto backward_row = [&](int r, auto reach) {
     const PackD* row = &factor.entry(r, 0);
     const PackD x = b[r] * row[0];
     b[r] = x;
     for (int d = 1; d <= reach; ++d) b[r - d] = minus_product(b[r - d], row[d], x);
   };
-  for (int r = factor.rows - 1; r >= head; --r) backward_row(r, HB);
+  for (int r = factor.rows - 1; r >= head; --r) backward_row(r, whole);
   for (int r = head - 1; r >= 0; --r) backward_row(r, r);
 }
 

@@ -95,7 +95,7 @@ const Section& solver_section() {
                "result, "
                "slower (D20 Table 3).",
                [](S& s) { return &s.isotropic; })
-          .add("stages", "", within(1, 64), "Parallel colours before the sequential rest (D20 6.2.8).",
+          .add("stages", "", within(1, 64), "Parallel colours of blocks of four contacts (D20 6.2.8).",
                [](S& s) { return &s.stages; })
           .add("precision", "Scalar of the contact projection.",
                [](S& s) { return choice(s.precision, precision_names); })
