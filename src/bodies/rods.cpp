@@ -260,11 +260,10 @@ PackD RodsBody::add_elastic(const StrandBatch& batch, const V3<PackD>* x, PackD*
 void RodsBody::accept_iterate(std::span<const std::uint8_t> components) {
   for_each_batch([&](const StrandBatch& batch) {
     PackD* iterate = rows(iterate_, batch);
-    const PackD* solution = rows(solution_, batch);
     for (int lane = 0; lane < kLanes; ++lane) {
       const int strand = batch.strand[lane] == kNoStrand ? batch.strand[0] : batch.strand[lane];
       if (!components[first_component + strand]) continue;
-      for (int j = 0; j < batch.nodes; ++j) iterate[j * 4 + 3].set(lane, solution[j * 4 + 3][lane]);
+      for (int j = 0; j < batch.nodes; ++j) iterate[j * 4 + 3].set(lane, twist_solution_[batch.first + j][lane]);
     }
   });
 }

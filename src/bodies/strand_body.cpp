@@ -46,12 +46,13 @@ StrandBody<D, HB>::StrandBody(const StrandBodySpec& spec, Nodes& nodes) : dampin
   layout_ = StrandLayout(node_counts, first_node);
 
   const std::size_t row_packs = static_cast<std::size_t>(layout_.pack_count()) * D;
-  for (auto* a : {&mass_, &iterate_, &solution_, &minus_g_}) a->assign(row_packs, PackD(0.0));
+  for (auto* a : {&mass_, &iterate_, &minus_g_}) a->assign(row_packs, PackD(0.0));
   free_.assign(row_packs, PackD(0.0));
   rest_length_.assign(layout_.pack_count(), PackD(1.0));
   stretch_k_.assign(layout_.pack_count(), PackD(0.0));
   strain_eff_ = stretch_k_;
   if (D == 4) twist_rate_.assign(layout_.pack_count(), PackD(0.0));
+  twist_solution_ = twist_rate_;
   band_.assign(row_packs * (HB + 1), PackD(0.0));
   factor_ = band_;
   drag_.assign(total, 0.0);
@@ -298,11 +299,13 @@ bool StrandBody<D, HB>::factor(std::span<const double> w, std::span<const std::u
 template <int D, int HB>
 template <typename StrandBody<D, HB>::Solve kind>
 void StrandBody<D, HB>::solve_batches(std::span<const Vec3> impulse, std::span<Vec3> v,
-                                      std::span<const std::uint8_t> active, AlignedVector<PackD>& solution) {
+                                      std::span<const std::uint8_t> active) {
   for_each_batch([&](const StrandBatch& batch) {
     if (!any_component(batch, first_component, active)) return;
     const PackD* free = rows(free_, batch);
-    PackD* b = rows(solution, batch);
+    thread_local AlignedVector<PackD> solution;
+    solution.resize(std::max<std::size_t>(solution.size(), batch.nodes * D));
+    PackD* b = solution.data();
     if constexpr (kind == Solve::affine)
       std::copy_n(rows(minus_g_, batch), batch.nodes * D, b);
     else
@@ -317,6 +320,8 @@ void StrandBody<D, HB>::solve_batches(std::span<const Vec3> impulse, std::span<V
     if constexpr (kind == Solve::affine) {
       const PackD* iterate = rows(iterate_, batch);
       for (int r = 0; r < batch.nodes * D; ++r) b[r] += iterate[r];
+      if constexpr (D == 4)
+        for (int i = 0; i < batch.nodes; ++i) twist_solution_[batch.first + i] = b[i * D + 3];
     }
     for (int lane = 0; lane < kLanes; ++lane) {
       if (batch.strand[lane] == kNoStrand || !active[first_component + batch.strand[lane]]) continue;
@@ -329,13 +334,12 @@ void StrandBody<D, HB>::solve_batches(std::span<const Vec3> impulse, std::span<V
 
 template <int D, int HB>
 void StrandBody<D, HB>::solve(std::span<const Vec3> impulse, std::span<Vec3> v, std::span<const std::uint8_t> active) {
-  solve_batches<Solve::affine>(impulse, v, active, solution_);
+  solve_batches<Solve::affine>(impulse, v, active);
 }
 
 template <int D, int HB>
 void StrandBody<D, HB>::precondition(std::span<const Vec3> r, std::span<Vec3> z, std::span<const std::uint8_t> active) {
-  correction_.resize(solution_.size());
-  solve_batches<Solve::homogeneous>(r, z, active, correction_);
+  solve_batches<Solve::homogeneous>(r, z, active);
 }
 
 template <int D, int HB>

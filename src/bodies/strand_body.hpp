@@ -71,14 +71,14 @@ class StrandBody : public Body {
 
   StrandLayout layout_;
   StepContext context_;
-  AlignedVector<PackD> mass_;         // diagonal of M, a row
-  AlignedVector<PackD> iterate_;      // v_k, a row
-  AlignedVector<PackD> solution_;     // v of the last solve, a row
-  AlignedVector<PackD> rest_length_;  // an edge; positive also where idle
-  AlignedVector<PackD> stretch_k_;    // E_s S, an edge, N; zero where idle
-  AlignedVector<PackD> strain_eff_;   // stretch strain about which the damped spring acts, an edge
-  double damping_ = 0;                // xi, s
-  AlignedVector<PackD> twist_rate_;   // at the start of the step, an edge; only where D = 4
+  AlignedVector<PackD> mass_;            // diagonal of M, a row
+  AlignedVector<PackD> iterate_;         // v_k, a row
+  AlignedVector<PackD> rest_length_;     // an edge; positive also where idle
+  AlignedVector<PackD> stretch_k_;       // E_s S, an edge, N; zero where idle
+  AlignedVector<PackD> strain_eff_;      // stretch strain about which the damped spring acts, an edge
+  double damping_ = 0;                   // xi, s
+  AlignedVector<PackD> twist_rate_;      // at the start of the step, an edge; only where D = 4
+  AlignedVector<PackD> twist_solution_;  // that of the last solve, a node; only where D = 4
 
  private:
   struct FixedNode {
@@ -93,8 +93,7 @@ class StrandBody : public Body {
 
   enum class Solve { affine, homogeneous };
   template <Solve kind>
-  void solve_batches(std::span<const Vec3> impulse, std::span<Vec3> v, std::span<const std::uint8_t> active,
-                     AlignedVector<PackD>& solution);
+  void solve_batches(std::span<const Vec3> impulse, std::span<Vec3> v, std::span<const std::uint8_t> active);
   Vec3 external_force(const Nodes& nodes, int node, const Vec3& v) const;
   void add_external(const StrandBatch& batch, const Nodes& nodes, std::span<const Vec3> v, PackD* g,
                     BandView<HB>& A) const;
@@ -103,7 +102,6 @@ class StrandBody : public Body {
   AlignedVector<PackD> free_;     // 1 or 0, a row
   AlignedVector<PackD> minus_g_;  // a row
   AlignedVector<PackD> band_, factor_;
-  AlignedVector<PackD> correction_;  // of precondition, a row
   std::vector<FixedNode> fixed_;
   std::vector<double> drag_;    // kg/s, a node of the body
   std::vector<Vec3> external_;  // keyframed force, N, a node of the body
