@@ -204,16 +204,39 @@ void Detector::continuous(std::span<const Vec3> v_nodes, ContactList& contacts) 
   const auto stays_clear = [](std::uint8_t known, double radii, double apart) {
     return known == kMaxContacts || apart > (known > 0 ? kCaughtAgain * radii : radii);
   };
-  met_.collect(edges.size(), [&](std::size_t i, std::vector<Met>& found) {
-    const double apart = candidates_.edges_stay_apart(i);
-    if (apart > largest_radii_) return;  // most of them, before their edges are read
-    const auto pair = candidates_.edge_pair(i);
-    const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
-    if (stays_clear(edges.known[i], e.radius + f.radius, apart)) return;
-    test(
-        near_edges(pair), edges.known[i], v, edge_edge_impact, edge_geometry,
-        [&](const PairGeometry& g, const VerticesAt& where) { return edges_own(e, f, g.n, where); }, found);
-  });
+  // Most edges stay apart, which is known without a look at them. The others lie anywhere in memory: they are listed,
+  // so that they can be fetched ahead, and then their vertices.
+  struct Near {
+    std::size_t i;
+    double apart;
+    std::pair<int, int> edges;
+  };
+  constexpr std::size_t ahead = 6;  // pairs: long enough for a line to come from memory
+  const auto collect_edges = [&](std::size_t first, std::size_t last, std::vector<Met>& found) {
+    std::array<Near, kIndicesPerChunk> near;
+    std::size_t count = 0;
+    for (std::size_t i = first; i < last; ++i) {
+      const double apart = candidates_.edges_stay_apart(i);
+      if (apart <= largest_radii_) near[count++] = {i, apart, candidates_.edge_pair(i)};
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      if (k + 2 * ahead < count)
+        for (const int edge : {near[k + 2 * ahead].edges.first, near[k + 2 * ahead].edges.second})
+          __builtin_prefetch(&surface_.edges[edge]);
+      if (k + ahead < count)
+        for (const int edge : {near[k + ahead].edges.first, near[k + ahead].edges.second}) {
+          __builtin_prefetch(&vertices_.x[surface_.edges[edge].a]);
+          __builtin_prefetch(&v[surface_.edges[edge].a]);
+        }
+      const auto& [i, apart, pair] = near[k];
+      const SurfaceEdge &e = surface_.edges[pair.first], &f = surface_.edges[pair.second];
+      if (stays_clear(edges.known[i], e.radius + f.radius, apart)) continue;
+      test(
+          near_edges(pair), edges.known[i], v, edge_edge_impact, edge_geometry,
+          [&](const PairGeometry& g, const VerticesAt& where) { return edges_own(e, f, g.n, where); }, found);
+    }
+  };
+  met_.collect_chunks(edges.size(), collect_edges, kIndicesPerChunk);
   met_.collect(points.size(), [&](std::size_t i, std::vector<Met>& found) {
     const double apart = candidates_.point_stays_apart(i);
     if (apart > largest_radii_) return;
