@@ -314,7 +314,7 @@ void StrandBody<D, HB>::solve_batches(std::span<const Vec3> impulse, std::span<V
       if (batch.strand[lane] == kNoStrand) continue;
       const int first = layout_.first_node(batch.strand[lane]), count = layout_.node_count(batch.strand[lane]);
       for (int i = 0; i < count; ++i)
-        for (int a = 0; a < 3; ++a) b[i * D + a].v[lane] += impulse[first + i][a] * free[i * D + a][lane];
+        for (int a = 0; a < 3; ++a) b[i * D + a].add(lane, impulse[first + i][a] * free[i * D + a][lane]);
     }
     banded_solve<HB>(band_of(factor_, batch), b);
     if constexpr (kind == Solve::affine) {
@@ -351,7 +351,7 @@ void StrandBody<D, HB>::add_coupling(int node_i, int node_j, double mass) {
   BandView<HB> A = band_of(band_, *batch);
   for (int a = 0; a < 3; ++a)
     if (free[i * D + a][lane] != 0.0 && free[(i - apart) * D + a][lane] != 0.0)
-      A.entry(i * D + a, apart * D).v[lane] += mass;
+      A.entry(i * D + a, apart * D).add(lane, mass);
 }
 
 template <int D, int HB>

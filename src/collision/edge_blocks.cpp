@@ -26,7 +26,7 @@ V3<Pack<float, N>> repeat_lane(const V3<Pack<float, N>>& a, int lane) {
 unsigned lanes_not_positive(const Pack<float, 8>& a) {
 #if defined(__AVX__)
   return static_cast<unsigned>(
-      _mm256_movemask_ps(_mm256_cmp_ps(static_cast<__m256>(a.v), _mm256_setzero_ps(), _CMP_LE_OQ)));
+      _mm256_movemask_ps(_mm256_cmp_ps(static_cast<__m256>(a.part[0]), _mm256_setzero_ps(), _CMP_LE_OQ)));
 #else
   unsigned mask = 0;
   for (int i = 0; i < 8; ++i) mask |= static_cast<unsigned>(a[i] <= 0) << i;

@@ -12,24 +12,10 @@
 namespace stiction {
 
 /// Lane by lane: yes where a > 0, else no.
-template <class T, int N>
-Pack<T, N> where_positive(const Pack<T, N>& a, const Pack<T, N>& yes, const Pack<T, N>& no) {
-  return Pack<T, N>::from(a.v > typename Pack<T, N>::Native{} ? yes.v : no.v);
-}
-STICTION_KERNEL double where_positive(double a, double yes, double no) { return a > 0 ? yes : no; }
-
 template <class T>
 STICTION_KERNEL V3<T> where_positive(const T& a, const V3<T>& yes, const V3<T>& no) {
   return {where_positive(a, yes.x, no.x), where_positive(a, yes.y, no.y), where_positive(a, yes.z, no.z)};
 }
-
-template <class T, int N>
-bool any_positive(const Pack<T, N>& a) {
-  bool any = false;
-  for (int i = 0; i < N; ++i) any |= a.v[i] > 0;
-  return any;
-}
-STICTION_KERNEL bool any_positive(double a) { return a > 0; }
 
 template <class T>
 STICTION_KERNEL T absolute(const T& a) {

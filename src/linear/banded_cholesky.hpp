@@ -31,8 +31,8 @@ struct BandView {
   PackD& entry(int row, int d) const { return data[static_cast<std::size_t>(row) * (HB + 1) + d]; }
 };
 
-/// Calls f(0), …, f(count - 1), one after the other, with arguments that are constants: no loop is left, and a row of a
-/// band stays in registers.
+/// Calls f(0), …, f(count - 1), one after the other, with arguments that are constants: no loop is left, and what is
+/// indexed by them stays in registers.
 template <int count, class F>
 void unrolled(F&& f) {
   [&]<int... i>(std::integer_sequence<int, i...>) { (f(std::integral_constant<int, i>()), ...); }
@@ -48,7 +48,7 @@ bool banded_factor(BandView<HB> A, const PackD* shift, BandView<HB> factor) {
     PackD row[HB + 1];
     PackD diagonal = source[0] + shift[r];
     // L(r, c) = (A(r, c) - Σ_j L(r, j) L(c, j)) / L(c, c), c = r - d, from r - reach on.
-    const auto take_entry = [&](int d, int reach) {
+    const auto take_entry = [&](int d, int reach) __attribute__((always_inline)) {
       const PackD* column = &factor.entry(r - d, 0);
       PackD sum = source[d];
       for (int j = 1; j <= reach - d; ++j) sum = minus_product(sum, row[d + j], column[j]);
@@ -59,19 +59,19 @@ bool banded_factor(BandView<HB> A, const PackD* shift, BandView<HB> factor) {
       unrolled<HB>([&](auto i) { take_entry(HB - i, HB); });
     else
       for (int d = r; d >= 1; --d) take_entry(d, r);
-    for (int i = 0; i < kLanes; ++i) smallest.v[i] = diagonal.v[i] > 0 ? smallest.v[i] : -1.0;
+    smallest = where_positive(diagonal, smallest, PackD(-1.0));
     row[0] = PackD(1.0) / sqrt(diagonal);
     std::copy_n(row, std::min(r, HB) + 1, &factor.entry(r, 0));
   }
   for (int i = 0; i < kLanes; ++i)
-    if (smallest.v[i] < 0) return false;
+    if (smallest[i] < 0) return false;
   return true;
 }
 
 /// Solves L Lᵀ x = b in place; b has one pack a row. Forward then backward while the factor is still in cache.
 template <int HB>
 void banded_solve(BandView<HB> factor, PackD* b) {
-  constexpr int ahead = 8;  // rows: long enough for one to come from memory; beyond the last lies the next batch
+  constexpr int ahead = 8;  // rows: long enough for one to come from memory
   const auto forward_row = [&](int r, auto reach) {
     const PackD* row = &factor.entry(r, 0);
     for (int d = 0; d <= HB; ++d) __builtin_prefetch(row + ahead * (HB + 1) + d);
@@ -90,6 +90,8 @@ void banded_solve(BandView<HB> factor, PackD* b) {
 
   const auto backward_row = [&](int r, auto reach) {
     const PackD* row = &factor.entry(r, 0);
+    const PackD* fetched = &factor.entry(2 * factor.rows - 1 - r, 0);  // of the next batch, which lies behind this one
+    for (int d = 0; d <= HB; ++d) __builtin_prefetch(fetched + d, 0, 2);
     const PackD x = b[r] * row[0];
     b[r] = x;
     for (int d = 1; d <= reach; ++d) b[r - d] = minus_product(b[r - d], row[d], x);

@@ -24,7 +24,7 @@ inline constexpr int kTilePacks = 1;
 #endif
 inline constexpr int kTileRows = kTilePacks * kPackRows;
 
-typedef PackD::Native Rows;  // kPackRows consecutive rows of one column
+using Rows = PackD;  // kPackRows consecutive rows of one column
 
 inline int round_up(int n) { return (n + kPackRows - 1) / kPackRows * kPackRows; }
 inline int round_down(int n) { return n / kPackRows * kPackRows; }
@@ -40,29 +40,31 @@ inline int leading_dimension(int n) {
 
 enum class Start { kFromC, kFromZero };
 
-/// C (R packs x N) = C or 0, - A (R packs x depth) B^T, B N x depth; then, with `corner`, C := C corner^-T, where
-/// corner is N x N lower triangular with the reciprocals of its diagonal.
+/// C (R registers x N) = C or 0, - A (R registers x depth) B^T, B N x depth; then, with `corner`, C := C corner^-T,
+/// where corner is N x N lower triangular with the reciprocals of its diagonal.
 template <int R, int N, Start S, bool Solve>
 inline void tile(const double* a, std::size_t lda, const double* b, std::size_t ldb, int depth, double* c,
                  std::size_t ldc, const double* corner, std::size_t ld_corner) {
-  Rows sum[N][R];
+  using Register = PackD::Register;
+  constexpr int width = PackD::kWidth;
+  Register sum[N][R];
 #pragma GCC unroll 8
   for (int j = 0; j < N; ++j)
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       if constexpr (S == Start::kFromC)
-        sum[j][r] = rows_at(c + j * ldc + r * kPackRows);
+        sum[j][r] = *reinterpret_cast<const Register*>(c + j * ldc + r * width);
       else
-        sum[j][r] = Rows{};
+        sum[j][r] = Register{};
     }
   for (int k = 0; k < depth; ++k) {
-    Rows column[R];
+    Register column[R];
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) column[r] = rows_at(a + r * kPackRows);
+    for (int r = 0; r < R; ++r) column[r] = *reinterpret_cast<const Register*>(a + r * width);
 #pragma GCC unroll 8
     for (int j = 0; j < N; ++j)
 #pragma GCC unroll 8
-      for (int r = 0; r < R; ++r) sum[j][r] = minus_product(sum[j][r], column[r], Rows{} + b[j]);
+      for (int r = 0; r < R; ++r) sum[j][r] = minus_product(sum[j][r], column[r], b[j] - Register{});
     a += lda;
     b += ldb;
   }
@@ -72,7 +74,8 @@ inline void tile(const double* a, std::size_t lda, const double* b, std::size_t 
 #pragma GCC unroll 8
       for (int i = 0; i < j; ++i)
 #pragma GCC unroll 8
-        for (int r = 0; r < R; ++r) sum[j][r] = minus_product(sum[j][r], sum[i][r], Rows{} + corner[i * ld_corner + j]);
+        for (int r = 0; r < R; ++r)
+          sum[j][r] = minus_product(sum[j][r], sum[i][r], corner[i * ld_corner + j] - Register{});
 #pragma GCC unroll 8
       for (int r = 0; r < R; ++r) sum[j][r] *= corner[j * ld_corner + j];
     }
@@ -80,14 +83,15 @@ inline void tile(const double* a, std::size_t lda, const double* b, std::size_t 
 #pragma GCC unroll 8
   for (int j = 0; j < N; ++j)
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) rows_at(c + j * ldc + r * kPackRows) = sum[j][r];
+    for (int r = 0; r < R; ++r) *reinterpret_cast<Register*>(c + j * ldc + r * width) = sum[j][r];
 }
 
 /// The tile for `packs` <= kTilePacks packs of rows and `columns` = 3 or 6.
 template <Start S, bool Solve>
 void any_tile(int packs, int columns, const double* a, std::size_t lda, const double* b, std::size_t ldb, int depth,
               double* c, std::size_t ldc, const double* corner = nullptr, std::size_t ld_corner = 0) {
-  const auto with = [&]<int R>() {
+  const auto with = [&]<int Packs>() {
+    constexpr int R = Packs * PackD::kParts;
     if (columns == 6)
       tile<R, 6, S, Solve>(a, lda, b, ldb, depth, c, ldc, corner, ld_corner);
     else
@@ -178,9 +182,9 @@ inline void pack_triangle(double* c, std::size_t ld, int n) {
 template <int N>
 inline void subtract_columns(const double* a, std::size_t lda, int rows, const double* x, double* y) {
   Rows scale[N];
-  for (int j = 0; j < N; ++j) scale[j] = Rows{} + x[j];
+  for (int j = 0; j < N; ++j) scale[j] = Rows(x[j]);
   for (int r = 0; r < rows; r += kPackRows) {
-    Rows even = rows_at(y + r), odd = Rows{};
+    Rows even = rows_at(y + r), odd = Rows(0.0);
 #pragma GCC unroll 12
     for (int j = 0; j < N; ++j) {
       if (j % 2 == 0)
@@ -199,7 +203,7 @@ template <int N>
 inline void subtract_dots(const double* a, std::size_t lda, int rows, const double* y, double* x) {
   Rows sum[N];
 #pragma GCC unroll 12
-  for (int j = 0; j < N; ++j) sum[j] = Rows{};
+  for (int j = 0; j < N; ++j) sum[j] = Rows(0.0);
   for (int r = 0; r < rows; r += kPackRows) {
     const Rows value = rows_at(y + r);
 #pragma GCC unroll 12

@@ -490,7 +490,7 @@ void SparseCholesky::Impl::forward(int s, bool inside) const {
   for (int j = 0; j < columns; j += kPackRows) {
     const int n = std::min(kPackRows, columns - j), length = rows - j;
     const double* strip = L + strip_offset(columns, j);
-    Rows sum{};
+    Rows sum(0.0);
     for (int k = 0; k < n; ++k) sum += rows_at(strip + k * length) * x[j + k];
     rows_at(x + j) = sum;
     if (n == kPackRows)
