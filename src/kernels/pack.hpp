@@ -36,7 +36,8 @@ struct alignas(sizeof(T) * N) Pack {
   Register part[kParts];
 
   Pack() = default;
-  Pack(T s) {                                     // NOLINT(google-explicit-constructor): scalars broadcast
+  // NOLINTNEXTLINE(google-explicit-constructor): scalars broadcast
+  Pack(T s) {
     for (Register& r : part) r = s - Register{};  // less zero and not plus: −0 stays
   }
 
