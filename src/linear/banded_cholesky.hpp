@@ -88,10 +88,10 @@ void banded_solve(BandView<HB> factor, PackD* b) {
   for (int r = 0; r < head; ++r) forward_row(r, r);
   for (int r = head; r < factor.rows; ++r) forward_row(r, whole);
 
+  const PackD* next_batch = factor.data + static_cast<std::size_t>(factor.rows) * (HB + 1);  // if there is one
   const auto backward_row = [&](int r, auto reach) {
     const PackD* row = &factor.entry(r, 0);
-    const PackD* fetched = &factor.entry(2 * factor.rows - 1 - r, 0);  // of the next batch, which lies behind this one
-    for (int d = 0; d <= HB; ++d) __builtin_prefetch(fetched + d, 0, 2);
+    for (int d = 0; d <= HB; ++d) __builtin_prefetch(next_batch + (factor.rows - 1 - r) * (HB + 1) + d, 0, 2);
     const PackD x = b[r] * row[0];
     b[r] = x;
     for (int d = 1; d <= reach; ++d) b[r - d] = minus_product(b[r - d], row[d], x);
