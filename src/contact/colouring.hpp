@@ -2,8 +2,8 @@
 //
 // One block takes its colour after the other, so that the colours do not depend on the threads. What that takes of a
 // block, its free nodes, is put together by all threads before. A node that hundreds of contacts share (of a band on
-// hair, say) has more blocks than there are stages; what is left over for its sake is gathered at such hubs, whose
-// groups are coloured as blocks in turn.
+// hair, say) has more blocks than there are stages; contacts of such hubs are gathered there, and a hub's are coloured
+// as one block in turn.
 #pragma once
 
 #include <oneapi/tbb/parallel_sort.h>
@@ -28,13 +28,14 @@ using BlockNodes = ChunkLists<std::int32_t>;
 
 /// The colour of every block: the first of `stages` <= 64 that none of its free nodes has, or `stages` where they have
 /// them all. `for_each_free_node(block, f)` calls f(node) for the free nodes of a block's contacts, from any thread;
-/// `colours_at` has a bit set for each colour that a node has already, and gains the new ones.
+/// `colours_at` has a bit set for each colour that a node has already, and gains the new ones. A thread lists the nodes
+/// of `blocks_per_chunk` blocks at once.
 template <class ForEachFreeNode>
 std::vector<std::uint8_t> colour_blocks(std::size_t blocks, ForEachFreeNode&& for_each_free_node,
-                                        std::span<std::uint64_t> colours_at, int stages, BlockNodes& nodes) {
+                                        std::span<std::uint64_t> colours_at, int stages, BlockNodes& nodes,
+                                        std::size_t blocks_per_chunk) {
   constexpr std::size_t ahead = 48;      // nodes: about as many blocks as it takes a line to come from memory
   constexpr std::size_t looked_at = 32;  // nodes before, that one might be among; listed again it only costs time
-  constexpr std::size_t blocks_per_chunk = 128;
   nodes.collect(
       blocks,
       [&](std::size_t block, std::vector<std::int32_t>& list) {
@@ -72,16 +73,16 @@ std::vector<std::uint8_t> colour_blocks(std::size_t blocks, ForEachFreeNode&& fo
   return colour;
 }
 
-/// Puts contacts of one hub side by side: of a contact's free nodes, the one that most of the contacts share. Hubs that
-/// more share come first. Returns where each hub's begin, and the end. `for_each_free_node(i, f)` calls f(node < nodes)
-/// for those of contact i.
+/// Puts contacts of one hub side by side: of a contact's free nodes, the one that the contacts name most often. Hubs
+/// that are named more come first. Returns where each hub's begin, and the end. `for_each_free_node(i, f)` calls f(node
+/// < nodes) for those of contact i, from any thread.
 template <class ForEachFreeNode>
 std::vector<std::uint32_t> gather_at_hubs(std::span<std::uint32_t> contacts, ForEachFreeNode&& for_each_free_node,
                                           std::size_t nodes) {
-  std::vector<std::int32_t> shared_by(nodes, 0);
-  for (const std::uint32_t i : contacts) for_each_free_node(i, [&](int node) { ++shared_by[node]; });
+  std::vector<std::int32_t> named(nodes, 0);
+  for (const std::uint32_t i : contacts) for_each_free_node(i, [&](int node) { ++named[node]; });
   struct AtHub {
-    std::pair<std::int32_t, std::int32_t> hub;  // how many share it, negative; the node
+    std::pair<std::int32_t, std::int32_t> hub;  // how often it is named, negative; the node
     std::uint32_t contact;
     bool operator<(const AtHub& o) const { return std::tie(hub, contact) < std::tie(o.hub, o.contact); }
   };
@@ -89,7 +90,7 @@ std::vector<std::uint32_t> gather_at_hubs(std::span<std::uint32_t> contacts, For
   for_each_index(contacts.size(), [&](std::size_t at) {
     sorted[at] = {{0, -1}, contacts[at]};
     for_each_free_node(contacts[at], [&](int node) {
-      sorted[at].hub = std::min(sorted[at].hub, std::pair(-shared_by[node], static_cast<std::int32_t>(node)));
+      sorted[at].hub = std::min(sorted[at].hub, std::pair(-named[node], static_cast<std::int32_t>(node)));
     });
   });
   tbb::parallel_sort(sorted.begin(), sorted.end());

@@ -11,7 +11,10 @@ namespace stiction {
 
 namespace {
 constexpr std::size_t kContactsPerTask = 256;
+constexpr std::size_t kBlocksPerChunk = 128;  // whose nodes a thread lists at once
+constexpr std::size_t kHubsPerChunk = 1;
 constexpr std::size_t kWorthStages = 1024;  // contacts: fewer are swept in the time that threads wait for each other
+constexpr int kHubColours = 32;             // of blocks at a node: more than hair among hair has
 constexpr std::size_t kAhead = 8;           // contacts: long enough for a line to come from memory
 
 // Out of line: the sweep over isotropic contacts stays small.
@@ -97,8 +100,8 @@ void Projection<T>::widen(const Contact& c, HotContact<T>& hot) {
   hot.node[1] = static_cast<std::int32_t>(wide_.size()) - first;
 }
 
-// Where many blocks fit in no stage, all that touch a node with most of the colours join them: else most stages would
-// have little but a block of each such hub.
+// Where many blocks fit in no stage, all that touch a hub, a node with many colours, join them: else most stages would
+// have little but a block of each hub. The hub keeps the colours, so that what comes later goes the same way.
 template <class T>
 template <class ForEachFreeNode>
 void Projection<T>::leave_hubs_to_rest(std::span<std::uint8_t> colour, ForEachFreeNode&& for_each_free_node) {
@@ -107,16 +110,17 @@ void Projection<T>::leave_hubs_to_rest(std::span<std::uint8_t> colour, ForEachFr
   if (rest * kContactsPerBlock < kWorthStages) return;
   for_each_index(colour.size(), [&](std::size_t block) {
     bool at_hub = false;
-    for_each_free_node(block, [&](int node) { at_hub = at_hub || 2 * std::popcount(colours_at_[node]) >= stages; });
+    for_each_free_node(block, [&](int node) { at_hub = at_hub || std::popcount(colours_at_[node]) >= kHubColours; });
     if (at_hub) colour[block] = stages;
   });
 }
 
-// The last `count` contacts take their places in hot_, those of one stage side by side. Returns them by place.
+// The last contacts in hot_, as many as by_place has room for, take their places, those of one stage side by side; a
+// contact is listed at its place. Returns the list of those that fit in no stage, which come last.
 template <class T>
-template <class ForEachFreeNode>
-std::vector<std::uint32_t> Projection<T>::place(std::span<const std::uint8_t> colour, std::uint32_t count,
-                                                ForEachFreeNode&& for_each_free_node) {
+std::span<std::uint32_t> Projection<T>::place_blocks(std::span<const std::uint8_t> colour,
+                                                     std::span<std::uint32_t> by_place) {
+  const auto count = static_cast<std::uint32_t>(by_place.size());
   const std::size_t base = hot_.size() - count;
   const auto contacts_of = [&](std::size_t block) {
     return std::min(kContactsPerBlock, count - static_cast<std::uint32_t>(block) * kContactsPerBlock);
@@ -126,26 +130,24 @@ std::vector<std::uint32_t> Projection<T>::place(std::span<const std::uint8_t> co
   next[0] = base;
   for (std::size_t c = 1; c < next.size(); ++c) next[c] += next[c - 1];
   const std::size_t rest = next[block_stages()] - base;  // the first of those that fit in no stage
-  std::vector<std::uint32_t> by_place(count);
   for (std::size_t block = 0; block < colour.size(); ++block) {
-    std::size_t& place = next[colour[block]];
-    const std::size_t first = place;
-    for (std::uint32_t j = 0; j < contacts_of(block); ++j, ++place)
-      by_place[place - base] = static_cast<std::uint32_t>(block) * kContactsPerBlock + j;
-    if (colour[block] < block_stages()) stages_[colour[block]].add(first, place);
+    std::size_t& to = next[colour[block]];
+    const std::size_t first = to;
+    for (std::uint32_t j = 0; j < contacts_of(block); ++j, ++to)
+      by_place[to - base] = static_cast<std::uint32_t>(block) * kContactsPerBlock + j;
+    if (colour[block] < block_stages()) stages_[colour[block]].add(first, to);
   }
-  place_rest(std::span(by_place).subspan(rest), for_each_free_node);
-  return by_place;
+  return by_place.subspan(rest);
 }
 
 // The last contacts in hot_, which fit in no stage of blocks: few are swept one after the other, many take the stages
-// of hubs. Reorders them so that those of one stage lie side by side.
+// of hubs, and once there are such stages, few do as well. Reorders them so that those of one stage lie side by side.
 template <class T>
 template <class ForEachFreeNode>
 void Projection<T>::place_rest(std::span<std::uint32_t> rest, ForEachFreeNode&& for_each_free_node) {
   if (rest.empty()) return;
   std::size_t place = hot_.size() - rest.size();
-  if (rest.size() < kWorthStages) return stages_.back().add(place, hot_.size());
+  if (rest.size() < kWorthStages && hub_colours_at_.empty()) return stages_.back().add(place, hot_.size());
   hub_colours_at_.resize(colours_at_.size(), 0);
   const std::vector<std::uint32_t> begin = gather_at_hubs(rest, for_each_free_node, colours_at_.size());
   const std::vector<std::uint8_t> colour = colour_blocks(
@@ -153,7 +155,7 @@ void Projection<T>::place_rest(std::span<std::uint32_t> rest, ForEachFreeNode&& 
       [&](std::size_t hub, auto&& f) {
         for (std::uint32_t at = begin[hub]; at < begin[hub + 1]; ++at) for_each_free_node(rest[at], f);
       },
-      hub_colours_at_, kHubStages, block_nodes_);
+      hub_colours_at_, kHubStages, block_nodes_, kHubsPerChunk);
   std::vector<std::uint32_t> hubs(colour.size());
   std::iota(hubs.begin(), hubs.end(), 0);
   std::stable_sort(hubs.begin(), hubs.end(), [&](std::uint32_t a, std::uint32_t b) { return colour[a] < colour[b]; });
@@ -184,8 +186,8 @@ void Projection<T>::append(std::span<const Contact> contacts, std::span<const do
     for (std::uint32_t i = first; i < std::min(first + kContactsPerBlock, count); ++i) for_each_free_node(i, f);
   };
   const auto stages = static_cast<std::uint8_t>(block_stages());
-  std::vector<std::uint8_t> colour =
-      colour_blocks(chunk_count(count, kContactsPerBlock), for_each_free_node_of, colours_at_, stages, block_nodes_);
+  std::vector<std::uint8_t> colour = colour_blocks(chunk_count(count, kContactsPerBlock), for_each_free_node_of,
+                                                   colours_at_, stages, block_nodes_, kBlocksPerChunk);
   leave_hubs_to_rest(colour, for_each_free_node_of);
   const std::size_t base = hot_.size();
   reserve_for(hot_, base + count);
@@ -196,7 +198,8 @@ void Projection<T>::append(std::span<const Contact> contacts, std::span<const do
   const auto is_wide = [&](const Contact& c) {
     return skin_ && std::any_of(c.node.begin(), c.node.end(), [&](int j) { return j >= skin_->base; });
   };
-  const std::vector<std::uint32_t> by_place = place(colour, count, for_each_free_node);
+  std::vector<std::uint32_t> by_place(count);
+  place_rest(place_blocks(colour, by_place), for_each_free_node);
   for_each_index(count, [&](std::size_t at) { order_[base + by_place[at]] = static_cast<std::uint32_t>(base + at); });
   listed_.collect(count, [&](std::size_t at, std::vector<std::uint32_t>& list) {
     const Contact& c = contacts[by_place[at]];

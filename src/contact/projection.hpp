@@ -5,16 +5,17 @@
 // Departures from the paper: s_c and gamma are recomputed from the weights instead of stored (a contact stays within
 // 64 bytes, the nodes' inverse weights arrive with p); compliance is folded into s_c (6.3.2).
 // Parallel stages (6.2.8): contacts of one stage share no free node. A block of consecutive contacts is coloured as
-// one, so that neighbours stay together. What fits in no stage, if it is much, is gathered at the nodes that most of it
-// shares and coloured once more, a hub's contacts as one block; what is left then is swept sequentially. Contacts
-// appended later join the same stages, since each is a place where all threads wait. The stages depend on the contacts
-// alone, so the result does not depend on the number of threads.
+// one, so that neighbours stay together. Where much fits in no stage, this and all else at nodes with many blocks is
+// gathered at the nodes that most of it shares and coloured once more, a hub's contacts as one block; what is left then
+// is swept sequentially. Contacts appended later join the same stages, since each is a place where all threads wait.
+// The stages depend on the contacts alone, so the result does not depend on the number of threads.
 #pragma once
 
 #include <oneapi/tbb/combinable.h>
 #include <oneapi/tbb/partitioner.h>
 
 #include <functional>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -64,6 +65,11 @@ class Projection {
   Vec3 impulse(std::size_t i);
   /// Contacts that had to be swept sequentially.
   std::size_t sequential_count() const { return stages_.back().contacts; }
+  /// Contacts that are swept hub by hub.
+  std::size_t hub_count() const {
+    return std::accumulate(stages_.begin() + static_cast<std::ptrdiff_t>(block_stages()), stages_.end() - 1,
+                           std::size_t{0}, [](std::size_t n, const Stage& stage) { return n + stage.contacts; });
+  }
   /// Gives memory back, if it is much: nothing may be asked of the contacts after that.
   void release() { clear_large(hot_); }
   /// Updates of single contacts in all sweeps so far; those that slept are not among them.
@@ -114,9 +120,7 @@ class Projection {
   std::size_t block_stages() const { return stages_.size() - kHubStages - 1; }
   template <class ForEachFreeNode>
   void leave_hubs_to_rest(std::span<std::uint8_t> colour, ForEachFreeNode&& for_each_free_node);
-  template <class ForEachFreeNode>
-  std::vector<std::uint32_t> place(std::span<const std::uint8_t> colour, std::uint32_t count,
-                                   ForEachFreeNode&& for_each_free_node);
+  std::span<std::uint32_t> place_blocks(std::span<const std::uint8_t> colour, std::span<std::uint32_t> by_place);
   template <class ForEachFreeNode>
   void place_rest(std::span<std::uint32_t> rest, ForEachFreeNode&& for_each_free_node);
   void widen(const Contact& c, HotContact<T>& hot);
@@ -132,7 +136,7 @@ class Projection {
   std::vector<std::uint8_t> sleep_;            // sweeps left to sit out
   std::vector<Eigen::Matrix<T, 3, 3>> block_;  // Delassus blocks, where local problems are not isotropic
   std::vector<std::uint32_t> order_;           // position in hot_ of the i-th appended contact
-  std::vector<std::uint64_t> colours_at_;      // bits of a node's stages
+  std::vector<std::uint64_t> colours_at_;      // bits of the stages of a node's blocks, also where these went to hubs
   std::vector<std::uint64_t> hub_colours_at_;  // and of those of hubs' contacts; empty where there are none
   BlockNodes block_nodes_;
   ChunkLists<std::uint32_t> listed_;  // contacts that take a list of nodes, or a node for a surface

@@ -11,8 +11,10 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <random>
+#include <span>
 
 namespace stiction {
 namespace {
@@ -38,14 +40,25 @@ struct Problem {
 
 struct Solution {
   std::vector<Vec3> p, r;
-  std::size_t sequential = 0;
+  std::size_t sequential = 0, at_hubs = 0, updates = 0;  // contacts; updates of contacts
+};
+
+/// Contacts appended one after the other: the first so many at once, the others so many at a time.
+struct Parts {
+  std::size_t first = std::numeric_limits<std::size_t>::max(), later = 1;
 };
 
 template <class T = double>
-Solution solve(const Problem& problem, const SweepOptions& options, int stages = 8, int projections = 1) {
+Solution solve(const Problem& problem, const SweepOptions& options, int stages = 8, int projections = 1,
+               Parts parts = {}) {
   Projection<T> projection;
   projection.reset(problem.inv_w, stages);
-  projection.append(problem.contacts, problem.k_N, problem.compliance, problem.cohesion, {});
+  const std::size_t contacts = problem.contacts.size();
+  for (std::size_t begin = 0, end = std::min(parts.first, contacts); begin < contacts;
+       begin = end, end = std::min(end + parts.later, contacts)) {
+    const auto part = [&](const auto& all) { return std::span(all).subspan(begin, end - begin); };
+    projection.append(part(problem.contacts), part(problem.k_N), part(problem.compliance), part(problem.cohesion), {});
+  }
   const int nodes = static_cast<int>(problem.p_0.size());
   for (int i = 0; i < projections; ++i) {  // each but the first starts from the forces of the one before
     for (int j = 0; j < nodes; ++j) projection.set_p(j, problem.p_0[j]);
@@ -55,6 +68,8 @@ Solution solve(const Problem& problem, const SweepOptions& options, int stages =
   for (int j = 0; j < nodes; ++j) solution.p.push_back(projection.p(j));
   for (std::size_t i = 0; i < problem.contacts.size(); ++i) solution.r.push_back(projection.impulse(i));
   solution.sequential = projection.sequential_count();
+  solution.at_hubs = projection.hub_count();
+  solution.updates = projection.update_count();
   return solution;
 }
 
@@ -423,52 +438,73 @@ TEST(Projection, DoesNotDependOnTheNumberOfStagesAtConvergence) {
   }
 }
 
-void expect_same_on_any_threads(const Problem& problem, const Solution& one) {
-  for (const int threads : {2, 4}) {
+/// Twenty sweeps, each of all contacts, on 1, 2 and 4 threads. Returns what one gives.
+Solution expect_same_on_any_threads(const Problem& problem, int stages, Parts parts = {}) {
+  Solution one;
+  for (const int threads : {1, 2, 4}) {
     tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
     tbb::task_arena arena(threads);
-    Solution many;
-    arena.execute([&] { many = solve(problem, sweeps(20, 1e-4), 8, 2); });
+    const auto on_threads = [&](double sleeping_threshold) {
+      Solution solution;
+      arena.execute([&] { solution = solve(problem, sweeps(10, sleeping_threshold), stages, 2, parts); });
+      return solution;
+    };
+    EXPECT_EQ(on_threads(0).updates, 20 * problem.contacts.size());
+    const Solution many = on_threads(1e-4);
+    if (threads == 1) one = many;
     EXPECT_TRUE(same_bits(one.p, many.p)) << threads << " threads";
     EXPECT_TRUE(same_bits(one.r, many.r)) << threads << " threads";
   }
-}
-
-Solution on_one_thread(const Problem& problem) {
-  tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);
-  return solve(problem, sweeps(20, 1e-4), 8, 2);
+  return one;
 }
 
 TEST(Projection, IsTheSameToTheBitForAnyNumberOfThreads) {
-  // Stages have many tasks, and a few contacts are left to the sequential rest.
-  const Problem problem = random_problem(6, 12000, 7000, 0.3, Ends::with_prescribed);
-  const Solution one = on_one_thread(problem);
-  EXPECT_GT(one.sequential, 10u);
-  EXPECT_LT(one.sequential, 1024u);
-  expect_same_on_any_threads(problem, one);
+  // Stages have tens of tasks, and a few contacts are left to the sequential rest.
+  const Solution sparse = expect_same_on_any_threads(random_problem(6, 90000, 30000, 0.3, Ends::with_prescribed), 8);
+  EXPECT_GT(sparse.sequential, 10u);
+  EXPECT_LT(sparse.sequential, 1024u);
+  EXPECT_EQ(sparse.at_hubs, 0u);
 }
 
-/// Light edges between the nodes of a ring of heavy ones, each of which hundreds of them touch, as under a band.
-Problem ring_problem(int hubs, int contacts) {
+TEST(Projection, MuchThatFitsInNoStageTakesStagesOfHubs) {
+  // Nodes have few contacts, but there are fewer stages yet: hubs are small, and many are of one colour.
+  const Solution dense = expect_same_on_any_threads(random_problem(6, 12000, 30000, 0.3, Ends::with_prescribed), 8);
+  EXPECT_EQ(dense.sequential, 0u);
+  EXPECT_GT(dense.at_hubs, 5000u);
+  EXPECT_LT(dense.at_hubs, 25000u);
+}
+
+enum class OtherHub { next, any };
+
+/// Light edges that touch those between heavy nodes, hundreds of them at each, as under a band, sorted by the hub; then
+/// as many again that touch each other alone.
+Problem hub_problem(int hubs, int contacts, OtherHub other) {
   Random random(31);
   Problem problem;
+  const auto contact = [&](int i, int j) {
+    const std::array<int, 4> node{i, j, problem.add_node(1, random.direction()),
+                                  problem.add_node(1, random.direction())};
+    problem.add_contact(between_edges(node, random.uniform(0, 1), random.uniform(0, 1), Vec3::UnitZ(), 0.3));
+  };
   for (int j = 0; j < hubs; ++j) problem.add_node(100, {0, 0, -1});
   for (int i = 0; i < contacts; ++i) {
-    const int hub = random.index(hubs), a = problem.add_node(1, random.direction());
-    const int b = problem.add_node(1, random.direction());
-    const std::array<int, 4> node{hub, (hub + 1) % hubs, a, b};
-    problem.add_contact(between_edges(node, random.uniform(0, 1), random.uniform(0, 1), Vec3::UnitZ(), 0.3));
+    const int hub = static_cast<int>(static_cast<std::int64_t>(i) * hubs / contacts);
+    contact(hub, (hub + (other == OtherHub::next ? 1 : 1 + random.index(hubs - 1))) % hubs);
+  }
+  for (int i = 0; i < contacts; ++i) {
+    const int j = problem.add_node(1, random.direction());
+    contact(j, problem.add_node(1, random.direction()));
   }
   return problem;
 }
 
 TEST(Projection, ContactsOfHubsAreSweptInStagesOfTheirOwn) {
-  // 8 stages hold 8 blocks of four at each hub, a fifteenth of its contacts; the others are gathered there.
-  const Problem problem = ring_problem(40, 20000);
-  const Solution one = on_one_thread(problem);
+  // 250 blocks share each hub: 64 of them would fit in the stages, but go with the others.
+  const Problem problem = hub_problem(40, 20000, OtherHub::next);
+  const Solution one = expect_same_on_any_threads(problem, 64);
+  EXPECT_EQ(one.at_hubs, 20000u);
   EXPECT_EQ(one.sequential, 0u);
-  expect_same_on_any_threads(problem, one);
-  const Solution converged = solve(problem, sweeps(400));
+  const Solution converged = solve(problem, sweeps(400), 64);
   const Violation v = violation(problem, converged, 1e-7);
   EXPECT_LT(v.momentum, 1e-11);
   EXPECT_LT(v.cone, 1e-12);
@@ -478,34 +514,24 @@ TEST(Projection, ContactsOfHubsAreSweptInStagesOfTheirOwn) {
   for (const int count : {v.separated, v.slid}) EXPECT_GT(count, 50);
 }
 
-TEST(Projection, ContactsOfHubsThatComeLaterKeepToStagesOfTheirOwn) {
-  // The same, appended in four parts: each leaves a rest that is worth stages, and hubs have colours of the ones
-  // before.
-  const Problem problem = ring_problem(40, 20000);
-  const auto in_parts = [&](int threads) {
-    tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
-    Projection<double> projection;
-    projection.reset(problem.inv_w, 8);
-    for (std::size_t first = 0; first < 20000; first += 5000)
-      projection.append(std::span(problem.contacts).subspan(first, 5000), std::span(problem.k_N).subspan(first, 5000),
-                        std::span(problem.compliance).subspan(first, 5000),
-                        std::span(problem.cohesion).subspan(first, 5000), {});
-    const int nodes = static_cast<int>(problem.p_0.size());
-    for (int j = 0; j < nodes; ++j) projection.set_p(j, problem.p_0[j]);
-    projection.project(sweeps(20));
-    Solution solution;
-    for (int j = 0; j < nodes; ++j) solution.p.push_back(projection.p(j));
-    for (std::size_t i = 0; i < problem.contacts.size(); ++i) solution.r.push_back(projection.impulse(i));
-    solution.sequential = projection.sequential_count();
-    return solution;
-  };
-  const Solution one = in_parts(1), four = in_parts(4);
+TEST(Projection, ContactsOfHubsThatComeLaterJoinTheStagesThere) {
+  // Parts of 500 alone would be too few for stages of their own. Hubs that are new keep the blocks that find a stage.
+  const Problem problem = hub_problem(40, 20000, OtherHub::next);
+  const Solution one = expect_same_on_any_threads(problem, 64, {.first = 10000, .later = 500});
+  EXPECT_GT(one.at_hubs, 15000u);
   EXPECT_EQ(one.sequential, 0u);
-  EXPECT_TRUE(same_bits(one.p, four.p));
-  EXPECT_TRUE(same_bits(one.r, four.r));
-  const Violation v = violation(problem, one, 1e-7);
+  const Violation v = violation(problem, solve(problem, sweeps(400), 64, 1, {.first = 10000, .later = 500}), 1e-7);
   EXPECT_LT(v.momentum, 1e-11);
   EXPECT_LT(v.cone, 1e-12);
+  EXPECT_LT(v.penetration, 1e-9);
+}
+
+TEST(Projection, HubsThatAllMeetEachOtherAreLeftToTheSequentialRestWhereColoursEnd) {
+  // 80 hubs, any two of which meet, and 64 colours.
+  const Solution one = expect_same_on_any_threads(hub_problem(80, 30000, OtherHub::any), 64);
+  EXPECT_EQ(one.at_hubs + one.sequential, 30000u);
+  EXPECT_GT(one.at_hubs, 20000u);
+  EXPECT_GT(one.sequential, 100u);
 }
 
 TEST(Projection, StartsFromTheForcesOfTheLastProjection) {

@@ -67,7 +67,7 @@ TEST(Colouring, IsTheGreedyOneForAnyNumberOfThreads) {
       std::vector<std::uint64_t> colours_at(3000, 0);
       const auto free_nodes = free_nodes_of_blocks(contacts, 0, 10001);
       tbb::task_arena(threads).execute(
-          [&] { EXPECT_EQ(colour_blocks(expected.size(), free_nodes, colours_at, stages, room), expected); });
+          [&] { EXPECT_EQ(colour_blocks(expected.size(), free_nodes, colours_at, stages, room, 16), expected); });
     }
     EXPECT_EQ(std::count(expected.begin(), expected.end(), stages) > 0, stages == 3);  // the rest, with few stages
   }
@@ -77,8 +77,8 @@ TEST(Colouring, ContactsThatComeLaterGetColoursThatTheirNodesDoNotHave) {
   const std::vector<Nodes4> contacts = random_contacts(4000, 2000);
   std::vector<std::uint64_t> colours_at(2000, 0);
   BlockNodes room;
-  const auto first = colour_blocks(500, free_nodes_of_blocks(contacts, 0, 2000), colours_at, 64, room);
-  const auto later = colour_blocks(500, free_nodes_of_blocks(contacts, 2000, 4000), colours_at, 64, room);
+  const auto first = colour_blocks(500, free_nodes_of_blocks(contacts, 0, 2000), colours_at, 64, room, 16);
+  const auto later = colour_blocks(500, free_nodes_of_blocks(contacts, 2000, 4000), colours_at, 64, room, 16);
   std::set<std::pair<int, int>> seen;  // node and colour of all blocks before
   for (std::size_t block = 0; block < 1000; ++block) {
     const int colour = block < 500 ? first[block] : later[block - 500];
@@ -102,18 +102,18 @@ TEST(Colouring, GathersContactsAtTheFreeNodeThatMostOfThemShare) {
   contacts[17] = {0, 10, 20, 30};  // no free node
   std::vector<std::uint32_t> odd;
   for (std::uint32_t i = 1; i < contacts.size(); i += 2) odd.push_back(i);
-  std::array<int, 2001> shared_by{};
-  for (const std::uint32_t i : odd) free_nodes_of(contacts)(i, [&](int node) { ++shared_by[node]; });
+  std::array<int, 2001> named{};
+  for (const std::uint32_t i : odd) free_nodes_of(contacts)(i, [&](int node) { ++named[node]; });
 
   // Contacts of each hub as they came, by minus how many share it and the node.
   std::map<std::pair<int, int>, std::vector<std::uint32_t>> expected;
   for (const std::uint32_t i : odd) {
     int best = -1;
     free_nodes_of(contacts)(i, [&](int node) {
-      const bool more = best < 0 || shared_by[node] > shared_by[best];
-      if (more || (shared_by[node] == shared_by[best] && node < best)) best = node;
+      const bool more = best < 0 || named[node] > named[best];
+      if (more || (named[node] == named[best] && node < best)) best = node;
     });
-    expected[{best < 0 ? 0 : -shared_by[best], best}].push_back(i);
+    expected[{best < 0 ? 0 : -named[best], best}].push_back(i);
   }
   ASSERT_LE(expected.size(), 6u);
   for (const int threads : {1, 2, 4}) {
