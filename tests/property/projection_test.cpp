@@ -1,219 +1,18 @@
 // The projection of D20 5.2 on its own: Figure 5, and what Algorithm 3 owes whatever the contacts.
-//
-//   W p = W p_0 + Bᵀ (r − ξ n),   u = B p + k + c r,   (u, r) in C_mu        with cohesion ξ and compliance c
 #include "contact/projection.hpp"
 
 #include <gtest/gtest.h>
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
-#include <limits>
-#include <numeric>
-#include <random>
-#include <span>
+
+#include "support/projection_problem.hpp"
 
 namespace stiction {
 namespace {
 
-struct Problem {
-  std::vector<double> inv_w;  // 1/kg; zero: prescribed
-  std::vector<Vec3> p_0;
-  std::vector<Contact> contacts;
-  std::vector<double> k_N, compliance, cohesion;  // a value a contact: m/s, 1/kg, kg m/s
-
-  int add_node(double weight, const Vec3& p) {
-    inv_w.push_back(weight > 0 ? 1 / weight : 0);
-    p_0.push_back(p);
-    return static_cast<int>(inv_w.size()) - 1;
-  }
-  void add_contact(const Contact& contact, double offset = 0, double give = 0, double attraction = 0) {
-    contacts.push_back(contact);
-    k_N.push_back(offset);
-    compliance.push_back(give);
-    cohesion.push_back(attraction);
-  }
-};
-
-struct Solution {
-  std::vector<Vec3> p, r;
-  std::size_t sequential = 0, at_hubs = 0, updates = 0;  // contacts; updates of contacts
-};
-
-/// Contacts appended one after the other: the first so many at once, the others so many at a time.
-struct Parts {
-  std::size_t first = std::numeric_limits<std::size_t>::max(), later = 1;
-};
-
-template <class T = double>
-Solution solve(const Problem& problem, const SweepOptions& options, int stages = 8, int projections = 1,
-               Parts parts = {}) {
-  Projection<T> projection;
-  projection.reset(problem.inv_w, stages);
-  const std::size_t contacts = problem.contacts.size();
-  for (std::size_t begin = 0, end = std::min(parts.first, contacts); begin < contacts;
-       begin = end, end = std::min(end + parts.later, contacts)) {
-    const auto part = [&](const auto& all) { return std::span(all).subspan(begin, end - begin); };
-    projection.append(part(problem.contacts), part(problem.k_N), part(problem.compliance), part(problem.cohesion), {});
-  }
-  const int nodes = static_cast<int>(problem.p_0.size());
-  for (int i = 0; i < projections; ++i) {  // each but the first starts from the forces of the one before
-    for (int j = 0; j < nodes; ++j) projection.set_p(j, problem.p_0[j]);
-    projection.project(options);
-  }
-  Solution solution;
-  for (int j = 0; j < nodes; ++j) solution.p.push_back(projection.p(j));
-  for (std::size_t i = 0; i < problem.contacts.size(); ++i) solution.r.push_back(projection.impulse(i));
-  solution.sequential = projection.sequential_count();
-  solution.at_hubs = projection.hub_count();
-  solution.updates = projection.update_count();
-  return solution;
-}
-
-SweepOptions sweeps(int count, double sleeping_threshold = 0) {
-  SweepOptions options;
-  options.sweeps = count;
-  options.sleeping_threshold = sleeping_threshold;
-  return options;
-}
-
-/// Enough for all small problems here: doubling it changes nothing above rounding.
-constexpr int kConverged = 4000;
-
-double distance(const std::vector<Vec3>& a, const std::vector<Vec3>& b) {
-  double worst = a.size() == b.size() ? 0 : INFINITY;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) worst = std::max(worst, (a[i] - b[i]).norm());
-  return worst;
-}
-
-bool same_bits(const std::vector<Vec3>& a, const std::vector<Vec3>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Vec3)) == 0;
-}
-
-/// A node against a surface at rest.
-Contact against_surface(int node, const Vec3& n, double mu) {
-  Contact c;
-  c.node[0] = node;
-  c.b[0] = 1;
-  c.n = n;
-  c.mu = mu;
-  return c;
-}
-
-Contact between_edges(const std::array<int, 4>& node, double s, double t, const Vec3& n, double mu) {
-  Contact c;
-  for (int j = 0; j < 4; ++j) c.node[j] = node[j];
-  c.b = {1 - s, s, -(1 - t), -t};
-  c.n = n;
-  c.mu = mu;
-  return c;
-}
-
-class Random {
- public:
-  explicit Random(unsigned seed) : engine_(seed) {}
-  double uniform(double lo, double hi) { return std::uniform_real_distribution<double>(lo, hi)(engine_); }
-  int index(int count) { return std::uniform_int_distribution<int>(0, count - 1)(engine_); }
-  Vec3 direction() {
-    std::normal_distribution<double> normal;
-    Vec3 d(normal(engine_), normal(engine_), normal(engine_));
-    return d.normalized();
-  }
-  std::mt19937& engine() { return engine_; }
-
- private:
-  std::mt19937 engine_;
-};
-
-enum class Ends { free_only, with_prescribed };
-
-/// Edges of random nodes that touch, at random, each other and (with_prescribed) prescribed nodes and moving surfaces.
-/// p = 0 separates at every contact, so a solution exists; fewer contacts than nodes, so it is well conditioned.
-Problem random_problem(unsigned seed, int nodes, int contacts, double mu, Ends ends) {
-  Random random(seed);
-  Problem problem;
-  for (int j = 0; j < nodes; ++j) {
-    const bool prescribed = ends == Ends::with_prescribed && j % 7 == 0;
-    const double weight = std::pow(10.0, random.uniform(-1, 1));
-    problem.add_node(prescribed ? 0 : weight, prescribed ? Vec3(Vec3::Zero()) : Vec3(random.direction()));
-  }
-  for (int i = 0; i < contacts; ++i) {
-    if (ends == Ends::with_prescribed && i % 4 == 0) {
-      int node = random.index(nodes);
-      while (problem.inv_w[node] == 0) node = random.index(nodes);
-      Contact c = against_surface(node, random.direction(), mu);
-      c.surface_velocity = 0.2 * random.direction();
-      problem.add_contact(c, std::abs(c.surface_velocity.dot(c.n)) + random.uniform(0.01, 0.05));
-      continue;
-    }
-    std::array<int, 4> node{};
-    bool good = false;
-    while (!good) {
-      for (int& j : node) j = random.index(nodes);
-      std::array<int, 4> sorted = node;
-      std::sort(sorted.begin(), sorted.end());
-      good = std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() &&
-             std::any_of(node.begin(), node.end(), [&](int j) { return problem.inv_w[j] > 0; });
-    }
-    problem.add_contact(between_edges(node, random.uniform(0, 1), random.uniform(0, 1), random.direction(), mu),
-                        random.uniform(0.01, 0.05));
-  }
-  return problem;
-}
-
-Problem rotated(Problem problem, const Quat& q) {
-  for (Vec3& p : problem.p_0) p = q * p;
-  for (Contact& c : problem.contacts) {
-    c.n = q * c.n;
-    c.surface_velocity = q * c.surface_velocity;
-  }
-  return problem;
-}
-
-/// The relative velocity at a contact, from p and r by the definition.
-Vec3 relative_velocity(const Problem& problem, const Solution& solution, std::size_t i) {
-  const Contact& c = problem.contacts[i];
-  Vec3 u = problem.k_N[i] * c.n + problem.compliance[i] * solution.r[i];
-  for (int j = 0; j < 4; ++j)
-    if (c.node[j] != kNoNode) u += c.b[j] * solution.p[c.node[j]];
-  if (c.node[3] == kNoNode) u -= c.surface_velocity;
-  return u;
-}
-
-/// Largest violation of each line of the problem at the head of this file, m/s (impulses times the inverse mass).
-struct Violation {
-  double momentum = 0, cone = 0, penetration = 0, complementarity = 0, sliding = 0;
-  int separated = 0, stuck = 0, slid = 0;
-};
-
-Violation violation(const Problem& problem, const Solution& solution, double tolerance) {
-  Violation v;
-  std::vector<Vec3> p = problem.p_0;
-  for (std::size_t i = 0; i < problem.contacts.size(); ++i) {
-    const Contact& c = problem.contacts[i];
-    const Vec3 r = solution.r[i], u = relative_velocity(problem, solution, i);
-    double s = problem.compliance[i];
-    for (int j = 0; j < 4; ++j) {
-      if (c.node[j] == kNoNode) continue;
-      const double inv_w = problem.inv_w[c.node[j]];
-      p[c.node[j]] += c.b[j] * inv_w * (r - problem.cohesion[i] * c.n);
-      s += c.b[j] * c.b[j] * inv_w;
-    }
-    const double r_N = s * r.dot(c.n), u_N = u.dot(c.n);
-    const Vec3 r_T = s * r - r_N * c.n, u_T = u - u_N * c.n;
-    v.cone = std::max(v.cone, r_T.norm() - c.mu * r_N);
-    v.penetration = std::max(v.penetration, -u_N);
-    v.complementarity = std::max(v.complementarity, std::min(std::abs(r_N), std::abs(u_N)));
-    if (u_T.norm() > tolerance)  // r_T = − μ r_N u_T / ‖u_T‖
-      v.sliding = std::max(v.sliding, (r_T + c.mu * r_N * u_T.normalized()).norm());
-    (r_N <= tolerance ? v.separated : u_T.norm() <= tolerance ? v.stuck : v.slid) += 1;
-  }
-  v.momentum = distance(p, solution.p);
-  return v;
-}
+using namespace test;
 
 /// argmin Σ w |p − p_0|² over the frictionless feasible set, by trying every set of active contacts.
 std::vector<Vec3> orthogonal_projection(const Problem& problem) {
@@ -320,9 +119,9 @@ TEST(D20Figure5, FrictionlessContactsEndAtTheOrthogonalProjectionInTheNormOfW) {
     // One node with two to six contacts, whose feasible set has an inside; then edges of several nodes.
     Random random(seed);
     Problem one;
-    one.add_node(std::pow(10.0, random.uniform(-1, 1)), random.direction());
-    for (int i = 2 + random.index(5); i > 0; --i)
-      one.add_contact(against_surface(0, random.direction(), 0), random.uniform(0.01, 0.5));
+    one.add_node(std::pow(10.0, random(-1, 1)), random.direction());
+    for (int i = 2 + random.below(5); i > 0; --i)
+      one.add_contact(against_surface(0, random.direction(), 0), random(0.01, 0.5));
     const std::vector<Vec3> nearest = orthogonal_projection(one);
     EXPECT_LT(distance(solve(one, sweeps(20 * kConverged)).p, nearest), 1e-9) << "seed " << seed;
     pbd_is_off += distance(pbd(one, kConverged).p, nearest) > 1e-3;
@@ -367,8 +166,8 @@ TEST(Projection, ConservesMomentumBetweenFreeNodes) {
   Problem problem = random_problem(2, 100, 150, 0.4, Ends::free_only);
   Random random(3);
   for (std::size_t i = 0; i < problem.contacts.size(); ++i) {  // whatever the law
-    problem.compliance[i] = i % 3 == 0 ? random.uniform(0, 1) : 0;
-    problem.cohesion[i] = i % 5 == 0 ? random.uniform(0, 1) : 0;
+    problem.compliance[i] = i % 3 == 0 ? random(0, 1) : 0;
+    problem.cohesion[i] = i % 5 == 0 ? random(0, 1) : 0;
   }
   const auto momentum = [&](const std::vector<Vec3>& p) {
     Vec3 sum = Vec3::Zero();
@@ -405,133 +204,6 @@ TEST(Projection, FollowsAFrameThatMovesWithAConstantVelocity) {
   for (Vec3& p : problem.p_0) p += V;
   for (Contact& c : problem.contacts) c.surface_velocity += V;
   EXPECT_LT(distance(solve(problem, sweeps(50)).p, expected), 1e-11);
-}
-
-TEST(Projection, DoesNotDependOnTheOrderOfContactsAtConvergence) {
-  for (unsigned seed = 0; seed < 10; ++seed) {
-    const Problem problem = random_problem(seed, 120, 70, 0.3, Ends::with_prescribed);
-    std::vector<std::size_t> order(problem.contacts.size());
-    std::iota(order.begin(), order.end(), 0);
-    Random random(100 + seed);
-    std::shuffle(order.begin(), order.end(), random.engine());
-    Problem shuffled = problem;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      shuffled.contacts[i] = problem.contacts[order[i]];
-      shuffled.k_N[i] = problem.k_N[order[i]];
-    }
-    EXPECT_GT(distance(solve(problem, sweeps(1)).p, solve(shuffled, sweeps(1)).p), 1e-3);  // before, it does
-    const Solution a = solve(problem, sweeps(kConverged)), b = solve(shuffled, sweeps(kConverged));
-    EXPECT_LT(distance(a.p, b.p), 1e-9) << "seed " << seed;
-    for (std::size_t i = 0; i < order.size(); ++i) EXPECT_LT((b.r[i] - a.r[order[i]]).norm(), 1e-9) << "seed " << seed;
-  }
-}
-
-TEST(Projection, DoesNotDependOnTheNumberOfStagesAtConvergence) {
-  for (unsigned seed = 0; seed < 5; ++seed) {
-    const Problem problem = random_problem(seed, 120, 70, 0.3, Ends::with_prescribed);
-    const Solution reference = solve(problem, sweeps(kConverged), 8);
-    for (const int stages : {1, 2, 3, 64}) {
-      const Solution solution = solve(problem, sweeps(kConverged), stages);
-      EXPECT_LT(distance(solution.p, reference.p), 1e-9) << "seed " << seed << ", stages " << stages;
-      EXPECT_EQ(solution.sequential > 0, stages < 64) << "seed " << seed << ", stages " << stages;
-    }
-  }
-}
-
-/// Twenty sweeps, each of all contacts, on 1, 2 and 4 threads. Returns what one gives.
-Solution expect_same_on_any_threads(const Problem& problem, int stages, Parts parts = {}) {
-  Solution one;
-  for (const int threads : {1, 2, 4}) {
-    tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
-    tbb::task_arena arena(threads);
-    const auto on_threads = [&](double sleeping_threshold) {
-      Solution solution;
-      arena.execute([&] { solution = solve(problem, sweeps(10, sleeping_threshold), stages, 2, parts); });
-      return solution;
-    };
-    EXPECT_EQ(on_threads(0).updates, 20 * problem.contacts.size());
-    const Solution many = on_threads(1e-4);
-    if (threads == 1) one = many;
-    EXPECT_TRUE(same_bits(one.p, many.p)) << threads << " threads";
-    EXPECT_TRUE(same_bits(one.r, many.r)) << threads << " threads";
-  }
-  return one;
-}
-
-TEST(Projection, IsTheSameToTheBitForAnyNumberOfThreads) {
-  // Stages have tens of tasks, and a few contacts are left to the sequential rest.
-  const Solution sparse = expect_same_on_any_threads(random_problem(6, 90000, 30000, 0.3, Ends::with_prescribed), 8);
-  EXPECT_GT(sparse.sequential, 10u);
-  EXPECT_LT(sparse.sequential, 1024u);
-  EXPECT_EQ(sparse.at_hubs, 0u);
-}
-
-TEST(Projection, MuchThatFitsInNoStageTakesStagesOfHubs) {
-  // Nodes have few contacts, but there are fewer stages yet: hubs are small, and many are of one colour.
-  const Solution dense = expect_same_on_any_threads(random_problem(6, 12000, 30000, 0.3, Ends::with_prescribed), 8);
-  EXPECT_EQ(dense.sequential, 0u);
-  EXPECT_GT(dense.at_hubs, 5000u);
-  EXPECT_LT(dense.at_hubs, 25000u);
-}
-
-enum class OtherHub { next, any };
-
-/// Light edges that touch those between heavy nodes, hundreds of them at each, as under a band, sorted by the hub; then
-/// as many again that touch each other alone.
-Problem hub_problem(int hubs, int contacts, OtherHub other) {
-  Random random(31);
-  Problem problem;
-  const auto contact = [&](int i, int j) {
-    const std::array<int, 4> node{i, j, problem.add_node(1, random.direction()),
-                                  problem.add_node(1, random.direction())};
-    problem.add_contact(between_edges(node, random.uniform(0, 1), random.uniform(0, 1), Vec3::UnitZ(), 0.3));
-  };
-  for (int j = 0; j < hubs; ++j) problem.add_node(100, {0, 0, -1});
-  for (int i = 0; i < contacts; ++i) {
-    const int hub = static_cast<int>(static_cast<std::int64_t>(i) * hubs / contacts);
-    contact(hub, (hub + (other == OtherHub::next ? 1 : 1 + random.index(hubs - 1))) % hubs);
-  }
-  for (int i = 0; i < contacts; ++i) {
-    const int j = problem.add_node(1, random.direction());
-    contact(j, problem.add_node(1, random.direction()));
-  }
-  return problem;
-}
-
-TEST(Projection, ContactsOfHubsAreSweptInStagesOfTheirOwn) {
-  // 250 blocks share each hub: 64 of them would fit in the stages, but go with the others.
-  const Problem problem = hub_problem(40, 20000, OtherHub::next);
-  const Solution one = expect_same_on_any_threads(problem, 64);
-  EXPECT_EQ(one.at_hubs, 20000u);
-  EXPECT_EQ(one.sequential, 0u);
-  const Solution converged = solve(problem, sweeps(400), 64);
-  const Violation v = violation(problem, converged, 1e-7);
-  EXPECT_LT(v.momentum, 1e-11);
-  EXPECT_LT(v.cone, 1e-12);
-  EXPECT_LT(v.penetration, 1e-9);
-  EXPECT_LT(v.complementarity, 1e-9);
-  EXPECT_LT(v.sliding, 1e-6);
-  for (const int count : {v.separated, v.slid}) EXPECT_GT(count, 50);
-}
-
-TEST(Projection, ContactsOfHubsThatComeLaterJoinTheStagesThere) {
-  // Parts of 500 alone would be too few for stages of their own. Hubs that are new keep the blocks that find a stage.
-  const Problem problem = hub_problem(40, 20000, OtherHub::next);
-  const Solution one = expect_same_on_any_threads(problem, 64, {.first = 10000, .later = 500});
-  EXPECT_GT(one.at_hubs, 15000u);
-  EXPECT_EQ(one.sequential, 0u);
-  const Violation v = violation(problem, solve(problem, sweeps(400), 64, 1, {.first = 10000, .later = 500}), 1e-7);
-  EXPECT_LT(v.momentum, 1e-11);
-  EXPECT_LT(v.cone, 1e-12);
-  EXPECT_LT(v.penetration, 1e-9);
-}
-
-TEST(Projection, HubsThatAllMeetEachOtherAreLeftToTheSequentialRestWhereColoursEnd) {
-  // 80 hubs, any two of which meet, and 64 colours.
-  const Solution one = expect_same_on_any_threads(hub_problem(80, 30000, OtherHub::any), 64);
-  EXPECT_EQ(one.at_hubs + one.sequential, 30000u);
-  EXPECT_GT(one.at_hubs, 20000u);
-  EXPECT_GT(one.sequential, 100u);
 }
 
 TEST(Projection, StartsFromTheForcesOfTheLastProjection) {

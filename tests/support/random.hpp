@@ -23,6 +23,12 @@ class Random {
   Mat3 matrix(double size = 1) {
     return Mat3::NullaryExpr([&] { return (*this)(-size, size); });
   }
+  /// Of length one.
+  Vec3 direction() {
+    std::normal_distribution<double> normal;
+    Vec3 d(normal(engine_), normal(engine_), normal(engine_));
+    return d.normalized();
+  }
   Quat rotation() { return Quat((*this)(-1, 1), (*this)(-1, 1), (*this)(-1, 1), (*this)(-1, 1)).normalized(); }
   std::mt19937& engine() { return engine_; }
 
