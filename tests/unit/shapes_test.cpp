@@ -7,9 +7,9 @@
 #include <limits>
 #include <map>
 #include <numbers>
-#include <random>
 
 #include "geometry/primitives.hpp"
+#include "support/random.hpp"
 
 namespace stiction {
 namespace {
@@ -25,15 +25,6 @@ Collider make_collider(ColliderShape shape) {
   collider.half_extents = Vec3(0.5, 0.3, 0.2);
   return collider;
 }
-
-class Random {
- public:
-  double uniform(double lo, double hi) { return std::uniform_real_distribution<double>(lo, hi)(engine_); }
-  Vec3 in_cube(double half) { return {uniform(-half, half), uniform(-half, half), uniform(-half, half)}; }
-
- private:
-  std::mt19937 engine_{20200717};
-};
 
 class Shapes : public testing::TestWithParam<ColliderShape> {
  protected:
@@ -53,7 +44,7 @@ class Shapes : public testing::TestWithParam<ColliderShape> {
   }
 
   const Collider collider = make_collider(GetParam());
-  Random random;
+  test::Random random{20200717};
 };
 
 std::string shape_name(const testing::TestParamInfo<ColliderShape>& tested) {
@@ -77,7 +68,7 @@ TEST_P(Shapes, NormalIsTheUnitGradientOfTheDistance) {
   const double step = 1e-6;
   int tested = 0;
   for (int i = 0; i < 2000; ++i) {
-    const Vec3 x = random.in_cube(0.8);
+    const Vec3 x = random.vector(0.8);
     const Vec3 normal = sample_surface(collider, x).normal;
     EXPECT_NEAR(normal.norm(), 1, 1e-15);
     Vec3 gradient;
@@ -130,7 +121,7 @@ TEST_P(BoundedShapes, DistanceIsThatOfTheTessellatedSurface) {
   const double sagitta = flat ? 1e-14 : 2 * collider.radius * (1 - std::cos(pi / 64));  // chords of 64 sectors, twice
   int inside = 0;
   for (int i = 0; i < 300; ++i) {
-    const Vec3 x = random.in_cube(0.6);
+    const Vec3 x = random.vector(0.6);
     EXPECT_NEAR(distance(x), mesh_distance(mesh, x), sagitta) << x.transpose();
     inside += distance(x) < 0;
   }
@@ -140,8 +131,8 @@ TEST_P(BoundedShapes, DistanceIsThatOfTheTessellatedSurface) {
 
 TEST_P(Shapes, DistanceIsConvexAndOneLipschitz) {
   for (int i = 0; i < 5000; ++i) {
-    const Vec3 a = random.in_cube(0.8), b = random.in_cube(0.8);
-    const double s = random.uniform(0, 1);
+    const Vec3 a = random.vector(0.8), b = random.vector(0.8);
+    const double s = random(0, 1);
     EXPECT_LE(distance(a + s * (b - a)), (1 - s) * distance(a) + s * distance(b) + 1e-15);
     EXPECT_LE(std::abs(distance(a) - distance(b)), (a - b).norm() + 1e-15);
   }
@@ -149,8 +140,8 @@ TEST_P(Shapes, DistanceIsConvexAndOneLipschitz) {
 
 TEST_P(Shapes, SegmentMinimiserBeatsDenseSampling) {
   for (int i = 0; i < 2000; ++i) {
-    const Vec3 a = random.in_cube(0.8);
-    const Vec3 b = a + (i % 2 == 0 ? random.in_cube(0.8) : random.in_cube(0.01));
+    const Vec3 a = random.vector(0.8);
+    const Vec3 b = a + (i % 2 == 0 ? random.vector(0.8) : random.vector(0.01));
     const double s = nearest_on_segment(collider, a, b);
     ASSERT_GE(s, 0);
     ASSERT_LE(s, 1);
@@ -162,7 +153,7 @@ TEST_P(Shapes, SegmentMinimiserBeatsDenseSampling) {
 
 TEST_P(Shapes, SegmentMinimiserIsSymmetricInItsEnds) {
   for (int i = 0; i < 500; ++i) {
-    const Vec3 a = random.in_cube(0.8), b = random.in_cube(0.8);
+    const Vec3 a = random.vector(0.8), b = random.vector(0.8);
     EXPECT_NEAR(segment_distance(a, b), segment_distance(b, a), 1e-12);
   }
 }
@@ -177,9 +168,9 @@ TEST_P(Shapes, ImpactIsWhereDenseTimeSamplingFindsIt) {
   int hits = 0, misses = 0;
   for (int i = 0; i < 400; ++i) {
     const bool point = i % 4 == 0;
-    const Vec3 a0 = random.in_cube(0.9), b0 = point ? a0 : a0 + random.in_cube(0.4);
-    const Vec3 a1 = random.in_cube(0.9), b1 = point ? a1 : a1 + random.in_cube(0.4);
-    const double separation = random.uniform(-0.01, 0.05);
+    const Vec3 a0 = random.vector(0.9), b0 = point ? a0 : a0 + random.vector(0.4);
+    const Vec3 a1 = random.vector(0.9), b1 = point ? a1 : a1 + random.vector(0.4);
+    const double separation = random(-0.01, 0.05);
     const auto distance_at = [&](double t) { return segment_distance(a0 + t * (a1 - a0), b0 + t * (b1 - b0)); };
     double sampled = infinity;
     for (int k = 0; k <= time_samples && sampled == infinity; ++k) {
@@ -289,11 +280,11 @@ TEST(NearestOnSegment, AnOverhangIsLeftOutOfTheMiddle) {
 }
 
 TEST(NearestOnSegment, RoundOffInTheFrameDoesNotBreakATie) {
-  Random random;
+  test::Random random{20200717};
   const Collider capsule = make_collider(ColliderShape::capsule);
   for (int i = 0; i < 100; ++i) {
-    const Quat rotation = Quat::UnitRandom();
-    const Vec3 position = random.in_cube(5);
+    const Quat rotation = random.rotation();
+    const Vec3 position = random.vector(5);
     const Vec3 a_world = rotation * Vec3(0.2, 0.3, -0.001) + position,
                b_world = rotation * Vec3(0.2, 0.3, 0.004) + position;
     const Vec3 a = rotation.conjugate() * (a_world - position), b = rotation.conjugate() * (b_world - position);
