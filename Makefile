@@ -1,5 +1,4 @@
 # make demo | test | build: each installs the packages it needs, configures, builds, then runs. See README.md.
-STICTION_ARCH ?= native
 JOBS ?= $(shell nproc)
 OUT ?= out/hairy_ball
 
@@ -8,10 +7,14 @@ OUT ?= out/hairy_ball
 build: build/build.ninja
 	@cmake --build build -j $(JOBS)
 
-# Configures once; the packages are looked at again only when the list or the build's own files change.
+# Configures once; the packages are looked at again only when the list or the build's own files change, or another
+# STICTION_ARCH is asked for than the build has.
+ifneq ($(filter-out $(shell sed -n 's/^STICTION_ARCH:STRING=//p' build/CMakeCache.txt 2> /dev/null),$(STICTION_ARCH)),)
+.PHONY: build/build.ninja
+endif
 build/build.ninja: CMakeLists.txt tests/CMakeLists.txt CMakePresets.json scripts/install_packages.sh
 	@scripts/install_packages.sh
-	@cmake --preset release -DSTICTION_ARCH=$(STICTION_ARCH) > /dev/null
+	@cmake --preset release $(STICTION_ARCH:%=-DSTICTION_ARCH=%) > /dev/null
 	@touch $@
 
 # Simulates 500 hairs on a turning ball for two seconds and renders the last frame. Stopped half-way, it goes on.

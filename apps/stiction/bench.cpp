@@ -4,8 +4,22 @@
 #include "bench/benchmarks.hpp"
 #include "commands.hpp"
 #include "io/output_folder.hpp"
+#include "provenance.hpp"
 
 namespace stiction {
+
+namespace {
+
+// Writes a benchmark's figures, and where they come from, to `path` if there is one.
+void keep(nlohmann::json figures, const std::string& path) {
+  if (path.empty()) return;
+  if (figures.is_array()) figures = {{"rows", std::move(figures)}};
+  figures["commit"] = commit();
+  figures["machine"] = machine();
+  write_json_atomically(path, figures);
+}
+
+}  // namespace
 
 void add_bench(CLI::App& app, int&) {
   auto json_path = std::make_shared<std::string>();
@@ -19,7 +33,7 @@ void add_bench(CLI::App& app, int&) {
   rods->callback([=] {
     const nlohmann::json figures = bench_rods_solve(*strands);
     fmt::print("{}\n", figures.dump(2));
-    if (!json_path->empty()) write_json_atomically(*json_path, figures);
+    keep(figures, *json_path);
   });
 
   const auto add_start = [](CLI::App* frames, FramesOptions& options) {
@@ -45,10 +59,7 @@ void add_bench(CLI::App& app, int&) {
   };
   const auto [hairy, ball] = add_frames("hairy-ball", "D20's hairy balls: core-seconds of a frame (Table 2)",
                                         "16000, 32000, 64000, 127000, or any number", {});
-  hairy->callback([json_path, ball = ball] {
-    const nlohmann::json figures = bench_hairy_ball(*ball);
-    if (!json_path->empty()) write_json_atomically(*json_path, figures);
-  });
+  hairy->callback([json_path, ball = ball] { keep(bench_hairy_ball(*ball), *json_path); });
   const auto add_ball = [&](const char* name, const char* text, int hairs, int steps, auto run) {
     auto options = std::make_shared<FramesOptions>();
     options->hairs = hairs;
@@ -60,10 +71,7 @@ void add_bench(CLI::App& app, int&) {
           ->capture_default_str()
           ->check(CLI::Range(1, 1000000));
     add_start(of_ball, *options);
-    of_ball->callback([=] {
-      const nlohmann::json figures = run(*options);
-      if (!json_path->empty()) write_json_atomically(*json_path, figures);
-    });
+    of_ball->callback([=] { keep(run(*options), *json_path); });
   };
   add_ball("ablation", "The solver with single choices changed, on steps of the hairy ball (D20's Figure 16)", 2000, 4,
            bench_ablation);
@@ -77,10 +85,7 @@ void add_bench(CLI::App& app, int&) {
     defaults.scene = file;
     const auto [scene, options] =
         add_frames(name, "A scene of D20's Table 2: core-seconds of a frame", sizes, defaults);
-    scene->callback([=, options = options] {
-      const nlohmann::json figures = bench_scene(name, *options);
-      if (!json_path->empty()) write_json_atomically(*json_path, figures);
-    });
+    scene->callback([=, options = options] { keep(bench_scene(name, *options), *json_path); });
   };
   add_scene("hair-band", "examples/d20/hair_band.toml", 5000, "5000, 13000, 27000, or any number", 0.25);
   add_scene("long-hair-shirt", "examples/d20/hair_on_shirt.toml", 5000, "5000, 27000, 54000, or any number", 0.25);
@@ -92,10 +97,7 @@ void add_bench(CLI::App& app, int&) {
     CLI::App* drop = command->add_subcommand(name, text);
     drop->add_option("--duration", *duration, "Simulated time, s")->capture_default_str();
     drop->fallthrough();
-    drop->callback([=] {
-      const nlohmann::json figures = run(*duration);
-      if (!json_path->empty()) write_json_atomically(*json_path, figures);
-    });
+    drop->callback([=] { keep(run(*duration), *json_path); });
   };
   add_drop("cloth-sphere", "A sheet of 2,025 vertices on a sphere, at steps of 10 and 40 ms", bench_cloth_sphere);
   add_drop("strands-64", "64 strands of 30 segments on a sphere and each other", bench_strands_64);
@@ -106,20 +108,14 @@ void add_bench(CLI::App& app, int&) {
   li->add_option("--scenes", *folder, "Folder of the scene files")->capture_default_str();
   li->add_option("--part", *part, "Part of each scene's duration to run")->capture_default_str();
   li->fallthrough();
-  li->callback([=] {
-    const nlohmann::json figures = bench_li2018(*folder, *part);
-    if (!json_path->empty()) write_json_atomically(*json_path, figures);
-  });
+  li->callback([=] { keep(bench_li2018(*folder, *part), *json_path); });
 
   auto large = std::make_shared<bool>(false), compare = std::make_shared<bool>(false);
   CLI::App* sparse = command->add_subcommand("sparse-solve", "Sparse Cholesky of sheets and tetrahedral lattices");
   sparse->add_flag("--large", *large, "Also 40,000 and 20,000 nodes");
   sparse->add_flag("--compare", *compare, "Beside Eigen's factor, and CHOLMOD's where the build has it");
   sparse->fallthrough();
-  sparse->callback([=] {
-    const nlohmann::json figures = bench_sparse_solve(*large, *compare);
-    if (!json_path->empty()) write_json_atomically(*json_path, figures);
-  });
+  sparse->callback([=] { keep(bench_sparse_solve(*large, *compare), *json_path); });
 
   auto rabbits = std::make_shared<RabbitsOptions>();
   CLI::App* heap = command->add_subcommand("rabbits", "D20's 120 rabbits in a bowl: a step in contact (Figure 11)");
@@ -131,10 +127,7 @@ void add_bench(CLI::App& app, int&) {
   heap->add_option("--state", rabbits->state_folder, "Folder that keeps the state to start from")
       ->capture_default_str();
   heap->fallthrough();
-  heap->callback([=] {
-    const nlohmann::json figures = bench_rabbits(*rabbits);
-    if (!json_path->empty()) write_json_atomically(*json_path, figures);
-  });
+  heap->callback([=] { keep(bench_rabbits(*rabbits), *json_path); });
 }
 
 }  // namespace stiction

@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "io/output_folder.hpp"
+#include "provenance.hpp"
 #include "stiction/scene_file.hpp"
 
 namespace {
@@ -15,7 +16,7 @@ int run_program(int argc, char** argv) {
   using namespace stiction;
   CLI::App app{"Simulates hair, cloth and soft bodies in frictional contact."};
   app.require_subcommand(1);
-  app.set_version_flag("--version", STICTION_VERSION);
+  app.set_version_flag("--version", stiction::version());
   int exit_code = kDone;
   add_run(app, exit_code);
   add_check(app, exit_code);

@@ -349,7 +349,10 @@ TEST_F(Cli, WhatIsDroppedOnASphereKeepsItsLengthAndDoesNotCross) {
     const Result r = stiction("bench --json " + path("drop.json") + " " + bench);
     ASSERT_EQ(r.exit_code, 0) << r.output;
     std::ifstream in(path("drop.json"));
-    for (const nlohmann::json& row : nlohmann::json::parse(in)) {
+    const nlohmann::json figures = nlohmann::json::parse(in);
+    for (const char* key : {"commit", "machine"}) EXPECT_FALSE(figures[key].get<std::string>().empty()) << key;
+    ASSERT_FALSE(figures["rows"].empty());
+    for (const nlohmann::json& row : figures["rows"]) {
       EXPECT_GT(row["contacts_max"], 1000) << bench;
       EXPECT_LT(row["stretch_max"], stretch) << bench;
       EXPECT_EQ(row["crossings"], 0) << bench;
