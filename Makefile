@@ -30,7 +30,7 @@ demo: build
 test: build
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
 
-# Formatting and static analysis of every source file.
+# Formatting of every source file, static analysis of all but the tests.
 check: build
 	@scripts/check_sources.sh
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# clang-format on every source, clang-tidy on every translation unit of the release build. Fails on any finding.
+# clang-format on every source, clang-tidy on the library, the program and the benchmarks. Fails on any finding.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,4 @@
 // stiction run: simulates a scene into a folder, shows progress, checkpoints every frame, resumes to the same bytes.
-#include <fmt/chrono.h>
 #include <fmt/core.h>
 #include <oneapi/tbb/global_control.h>
 #include <unistd.h>
@@ -88,6 +87,7 @@ nlohmann::json to_json(const StepReport& r, const Simulation& simulation) {
                       {"nu", r.nu},
                       {"mu_n_over_m", r.mu_n_over_m},
                       {"linear_iterations", r.linear_iterations},
+                      {"linear_unsolved", r.linear_unsolved},
                       {"energy_kinetic", r.energy_kinetic},
                       {"energy_elastic", r.energy_elastic},
                       {"energy_gravity", r.energy_gravity},

@@ -15,6 +15,7 @@ struct StepReport {
   int newton_iterations = 0;
   int admm_iterations = 0;     ///< over all Newton iterations
   int linear_iterations = 0;   ///< of conjugate gradients, where attachments couple bodies
+  int linear_unsolved = 0;     ///< solves by these that ended above their tolerance
   double residual_m = 0;       ///< δ∞ of the last solve, m
   double residual_p999_m = 0;  ///< 99.9th percentile over nodes, m
   double residual_ratio = 0;   ///< δ∞ of the last over that of the first iteration

@@ -1,5 +1,6 @@
 // A scene as a value: everything the simulation needs, generators already run. The TOML reader (scene_file.hpp)
-// produces one; tests and programs may fill one by hand. SI units. Defaults are Daviet 2020 (D20), Tables 4 and 5.
+// produces one; tests and programs may fill one by hand. SI units. Defaults are those of Daviet 2020 (D20, Tables 4 and
+// 5) but for what says otherwise.
 #pragma once
 
 #include "stiction/types.hpp"
@@ -60,7 +61,7 @@ struct ContactOptions {
   double cohesion_distance = 0.0;   ///< gap at which the attraction has fallen to zero, m
   double restitution = 0.0;         ///< B11's k: rebound speed over approach speed
   bool self_collision = true;       ///< contacts between and within strands
-  int max_candidates = 0;           ///< pairs kept for detection in a step; 0 = 250 an edge or vertex, 10⁷ at least
+  int max_candidates = 0;           ///< pairs kept for detection in a step; 0: see the scene reference
 };
 
 /// A time and a value; values between keys are interpolated linearly, held before the first and after the last.

@@ -10,7 +10,7 @@
 
 namespace stiction {
 
-/// The simulation cannot go on: a step failed at every size tried. The message names the body.
+/// The simulation cannot go on: a step failed at every size tried. The message names the body, where it is one's fault.
 class SimulationError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -53,7 +53,7 @@ class Simulation {
   Vec3 tip_reaction(int body, int strand) const;
   /// Twist angle of an edge of a rod relative to its reference director, rad.
   double twist_angle(int rods, int strand, int edge) const;
-  /// Contacts of the last step with their impulses (kg m/s) summed on the nodes.
+  /// Sum over the contacts of the last step of their impulses on each node, kg m/s.
   std::span<const Vec3> contact_impulses() const;
 
   /// Sets the velocities of all nodes, a value each; fixed ones keep following their script.
@@ -64,7 +64,7 @@ class Simulation {
 
   Snapshot snapshot() const;
   void restore(const Snapshot& snapshot);
-  /// Hash of positions, velocities and twists.
+  /// Hash of all that a snapshot holds: equal hashes, equal futures.
   std::uint64_t state_hash() const;
 
  private:

@@ -263,7 +263,9 @@ void StrandBody<D, HB>::smallest_eigenvalues(std::span<double> eta) const {
         for (int a = 0; a < 3; ++a)
           for (int b = 0; b <= a; ++b) block(a, b) = block(b, a) = entry(i * D + a, a - b, lane);
         eigen.computeDirect(block, Eigen::EigenvaluesOnly);
-        eta[layout_.first_node(batch.strand[lane]) + i] = eigen.eigenvalues()[0];
+        // Not less than the mass, which rounding would take it below where a strand is stiff along and limp across.
+        const double m = mass_[static_cast<std::size_t>(batch.first + i) * D][lane];
+        eta[layout_.first_node(batch.strand[lane]) + i] = std::max(eigen.eigenvalues()[0], m);
       }
   });
 }

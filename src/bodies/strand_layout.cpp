@@ -23,7 +23,6 @@ StrandLayout::StrandLayout(std::span<const int> node_counts, int first_node)
     batch.nodes = count_[order[begin]];
     for (std::size_t i = begin; i < std::min(begin + kLanes, order.size()); ++i) batch.strand[i - begin] = order[i];
     pack_count_ += batch.nodes;
-    max_nodes_ = std::max(max_nodes_, batch.nodes);
     batches_.push_back(batch);
   }
 }

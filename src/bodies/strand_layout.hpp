@@ -35,7 +35,6 @@ class StrandLayout {
     return static_cast<int>(std::upper_bound(first_.begin(), first_.end(), node) - first_.begin()) - 1;
   }
   int pack_count() const { return pack_count_; }
-  int max_nodes() const { return max_nodes_; }
 
   bool has_node(const StrandBatch& batch, int lane, int i) const {
     return batch.strand[lane] != kNoStrand && i < count_[batch.strand[lane]];
@@ -68,7 +67,6 @@ class StrandLayout {
   std::vector<int> first_, count_;
   std::vector<StrandBatch> batches_;
   int pack_count_ = 0;
-  int max_nodes_ = 0;
 };
 
 }  // namespace stiction

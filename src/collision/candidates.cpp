@@ -44,9 +44,9 @@ Candidates::Candidates(const Surface& surface, const StepVertices& vertices, con
     : surface_(surface), vertices_(vertices), options_(options), edge_blocks_(surface.edges, options) {
   for (const SurfacePoint& p : surface_.points) mean_radius_ += p.radius / static_cast<double>(surface_.points.size());
   last_deviation_ = kFirstDeviation * mean_radius_;
-  most_pairs_ = options_.max_candidates > 0
-                    ? static_cast<std::size_t>(options_.max_candidates)
-                    : std::max(kAlwaysPairs, kUsualPairs * (surface_.edges.size() + surface_.points.size()));
+  const std::size_t meeting = surface_.edges.size() + (surface_.triangles.empty() ? 0 : surface_.points.size());
+  most_pairs_ = options_.max_candidates > 0 ? static_cast<std::size_t>(options_.max_candidates)
+                                            : std::max(kAlwaysPairs, kUsualPairs * meeting);
 }
 
 void Candidates::require(bool found_all) const {

@@ -16,6 +16,7 @@
 #include "collision/step_vertices.hpp"
 #include "collision/surface.hpp"
 #include "geometry/bvh.hpp"
+#include "parallel/large_vector.hpp"
 #include "stiction/scene.hpp"
 
 namespace stiction {
@@ -30,10 +31,10 @@ struct Direction {
 
 /// Candidates of one kind: edges and edges, or points and triangles.
 struct CandidatePairs {
-  std::vector<std::pair<int, int>> pair;  ///< places of two edges, or a point and a triangle
-  std::vector<Direction> direction;
-  std::vector<float> apart;         ///< along it at the start of the step: the distance, or a little less, m
-  std::vector<std::uint8_t> known;  ///< contacts that the pair has in this step
+  LargeVector<std::pair<int, int>> pair;  ///< places of two edges, or a point and a triangle
+  LargeVector<Direction> direction;
+  LargeVector<float> apart;         ///< along it at the start of the step: the distance, or a little less, m
+  LargeVector<std::uint8_t> known;  ///< contacts that the pair has in this step
   PairSet listed;                   ///< those in `pair`; of edges, those found after the step's first search
 
   std::size_t size() const { return pair.size(); }
@@ -152,7 +153,7 @@ class Candidates {
   std::vector<std::uint8_t> vertex_left_;  // its range, in the last pass
   Boxes point_boxes_, triangle_boxes_;
   CandidatePairs edge_pairs_, point_pairs_;
-  std::vector<std::pair<int, int>> found_;
+  LargeVector<std::pair<int, int>> found_;
   std::vector<Eigen::Vector3f> moved_;  // displacements of the vertices, m
   std::vector<Motion<2>> edge_motion_;  // by place
   std::vector<Motion<1>> point_motion_;

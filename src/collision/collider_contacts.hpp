@@ -25,7 +25,7 @@ class ColliderContacts {
   /// Contacts of what is near at the start of the step.
   void proximity(ContactCollector& out);
 
-  /// Contacts of what comes to touch when vertices move with v and has none yet.
+  /// Contacts of what comes to touch when vertices move with v, or gets through in spite of those it has.
   void continuous(std::span<const Vec3> v, ContactCollector& out);
 
   /// Edges whose centreline enters a collider when vertices move with v.

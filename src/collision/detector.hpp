@@ -1,9 +1,9 @@
 // From surfaces and motion to contacts (D20 6.2.3).
 //
 // Every pass of a step tests the same candidates (collision/candidates.hpp), in full only where their motion in this
-// pass may bring them together. A pair is one contact: proximity and
-// continuous detection merge by key. A pair that is in contact already gets another one if it is about to pass through
-// all the same (it slides, and its normal goes stale), found by continuous detection at a fraction of its distance.
+// pass may bring them together. A pair has one contact, whoever finds it first, and others in two cases: strands side
+// by side get one at each end of the part that they share (proximity), and a pair that is about to pass through all the
+// same, since it slides and its normal goes stale, is caught again at a fraction of its distance (continuous).
 //
 // On a mesh, a face, an edge and a vertex may all be near the same point, as may two edges of a strand. A contact is
 // kept only on the feature whose Voronoi region its normal lies in, so that the inner edges of a flat face are not
@@ -44,7 +44,8 @@ class Detector {
   /// Appends contacts of pairs that are near at the start of the step, sorted by key.
   void proximity(ContactList& contacts);
 
-  /// Appends contacts of pairs that come to touch when nodes move with v and that have none yet, sorted by key.
+  /// Appends contacts of pairs that come to touch when nodes move with v, or pass through in spite of those they have,
+  /// sorted by key. Of strands on strands only what they meet first is taken (collision/first_met.hpp).
   void continuous(std::span<const Vec3> v, ContactList& contacts);
 
   /// Pairs of centrelines and surfaces that pass through each other when nodes move with v.

@@ -17,6 +17,7 @@
 #include "geometry/morton.hpp"
 #include "kernels/vec.hpp"
 #include "parallel/chunk_lists.hpp"
+#include "parallel/large_vector.hpp"
 #include "stiction/scene.hpp"
 
 namespace stiction {
@@ -53,12 +54,12 @@ class EdgeBlocks {
   /// filter(place, place) holds. The lower place comes first. Returns false, and nothing of use, where there are more
   /// than `most`.
   template <class Filter>
-  bool find_pairs(Filter&& filter, std::size_t most, std::vector<std::pair<int, int>>& out);
+  bool find_pairs(Filter&& filter, std::size_t most, LargeVector<std::pair<int, int>>& out);
 
   /// Those that may by the displacements expected now and not by those of begin_step(), and have an edge that the last
   /// follow() changed, if filter(place, place) holds; false as above.
   template <class Filter>
-  bool find_new_pairs(Filter&& filter, std::size_t most, std::vector<std::pair<int, int>>& out);
+  bool find_new_pairs(Filter&& filter, std::size_t most, LargeVector<std::pair<int, int>>& out);
 
  private:
   static constexpr int kWidth = 8;
@@ -97,7 +98,7 @@ class EdgeBlocks {
 
   /// Runs search(block, found) for all blocks; false where it finds more than `most`.
   template <class Search>
-  bool collect(Search&& search, std::size_t most, std::vector<std::pair<int, int>>& out);
+  bool collect(Search&& search, std::size_t most, LargeVector<std::pair<int, int>>& out);
 
   const std::vector<SurfaceEdge>& edges_;
   ContactOptions options_;
@@ -114,7 +115,7 @@ class EdgeBlocks {
 };
 
 template <class Search>
-bool EdgeBlocks::collect(Search&& search, std::size_t most, std::vector<std::pair<int, int>>& out) {
+bool EdgeBlocks::collect(Search&& search, std::size_t most, LargeVector<std::pair<int, int>>& out) {
   found_.set_limit(most);
   found_.collect(shape_.size(), search, kBlocksPerChunk);
   const bool all = !found_.full();
@@ -123,7 +124,7 @@ bool EdgeBlocks::collect(Search&& search, std::size_t most, std::vector<std::pai
 }
 
 template <class Filter>
-bool EdgeBlocks::find_pairs(Filter&& filter, std::size_t most, std::vector<std::pair<int, int>>& out) {
+bool EdgeBlocks::find_pairs(Filter&& filter, std::size_t most, LargeVector<std::pair<int, int>>& out) {
   const auto search = [&](std::size_t block, std::vector<std::pair<int, int>>& found) {
     const int a = static_cast<int>(block);
     Repeated each;
@@ -145,7 +146,7 @@ bool EdgeBlocks::find_pairs(Filter&& filter, std::size_t most, std::vector<std::
 }
 
 template <class Filter>
-bool EdgeBlocks::find_new_pairs(Filter&& filter, std::size_t most, std::vector<std::pair<int, int>>& out) {
+bool EdgeBlocks::find_new_pairs(Filter&& filter, std::size_t most, LargeVector<std::pair<int, int>>& out) {
   const auto search = [&](std::size_t block, std::vector<std::pair<int, int>>& found) {
     const int a = static_cast<int>(block);
     if (changed_[a] == 0) return;

@@ -79,16 +79,16 @@ std::int32_t Projection<T>::surface_node(const Contact& c) {
 // Lists the nodes of a contact on the skin, each once: with a node listed twice the local solve would not be exact.
 template <class T>
 void Projection<T>::widen(const Contact& c, HotContact<T>& hot) {
-  std::vector<std::pair<int, double>> parts;
+  parts_.clear();
   double sum = 0;
   c.for_each_node(*skin_, [&](int node, double b) {
-    parts.emplace_back(node, b);
+    parts_.emplace_back(node, b);
     sum += b;
   });
-  std::sort(parts.begin(), parts.end());
+  std::sort(parts_.begin(), parts_.end());
   const auto first = static_cast<std::int32_t>(wide_.size());
   int last = -1;
-  for (const auto& [node, b] : parts) {
+  for (const auto& [node, b] : parts_) {
     if (node == last)
       wide_.back().b += static_cast<T>(b);
     else

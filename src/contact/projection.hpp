@@ -131,6 +131,7 @@ class Projection {
   const Skin* skin_ = nullptr;
   LargeVector<HotNode<T>> nodes_;
   std::vector<WideNode> wide_;                 // of contacts on the skin
+  std::vector<std::pair<int, double>> parts_;  // of one of these, while it is listed
   LargeVector<HotContact<T>> hot_;             // in the order of the sweep
   std::vector<T> cohesion_;                    // impulse, in the order of the sweep
   std::vector<std::uint8_t> sleep_;            // sweeps left to sit out

@@ -73,7 +73,8 @@ struct AdmmReport {
 /// Appends contacts that the velocities v lead to and that are not known yet, sorted by key.
 using DetectContacts = std::function<void(std::span<const Vec3> v, ContactList& contacts)>;
 
-/// Work arrays, kept from one solve to the next so that nothing is allocated once they have grown.
+/// Work arrays, kept from one solve to the next so that iterations allocate nothing once they have grown, but where
+/// contacts are appended. Of the largest, the contacts of a projection, the memory goes back at the end of a solve.
 struct AdmmWork {
   Projection<double> in_double;
   Projection<float> in_single;

@@ -13,6 +13,27 @@ namespace stiction {
 namespace {
 
 using Sparse = Eigen::SparseMatrix<double>;
+using Factor = Eigen::SimplicialLDLT<Sparse>;
+
+void factor(const Sparse& A, Factor& out) {
+  out.compute(A);
+  if (out.info() != Eigen::Success || out.vectorD().minCoeff() <= 0)
+    throw std::invalid_argument("friction problem: A is not positive definite");
+}
+
+// A v = b.
+Eigen::VectorXd solve(const Sparse& A, const Eigen::VectorXd& b) {
+  Factor of_A;
+  factor(A, of_A);
+  return of_A.solve(b);
+}
+
+// That of all contacts.
+double compliance_of(const FrictionProblem& problem) {
+  for (const double c : problem.compliance)
+    if (c != problem.compliance.front()) throw std::invalid_argument("friction problem: compliance differs by contact");
+  return problem.compliance.empty() ? 0.0 : problem.compliance.front();
+}
 
 // The problem's matrix as linearised dynamics about v_k = 0: one component, all nodes free.
 class SparseDynamics final : public LinearDynamics {
@@ -42,8 +63,7 @@ class SparseDynamics final : public LinearDynamics {
     }
     Sparse shifted = problem_.A;
     shifted += Sparse(diagonal.asDiagonal());
-    factor_.compute(shifted);
-    if (factor_.info() != Eigen::Success) throw std::invalid_argument("friction problem: A is not positive definite");
+    factor(shifted, factor_);
   }
 
   void solve(std::span<const Vec3> impulse, std::span<Vec3> v, double /*tolerance*/) override {
@@ -61,7 +81,7 @@ class SparseDynamics final : public LinearDynamics {
   std::vector<Vec3> zero_;
   std::vector<std::uint8_t> fixed_;
   std::vector<int> component_;
-  Eigen::SimplicialLDLT<Sparse> factor_;
+  Factor factor_;
   Eigen::VectorXd v_all_;
 };
 
@@ -108,21 +128,19 @@ std::vector<Contact> contacts_of(const FrictionProblem& problem, double dt) {
 }  // namespace
 
 ProblemSolution solve_admm(const FrictionProblem& problem, const SolverOptions& options, double dt) {
-  for (const double c : problem.compliance)
-    if (c != problem.compliance.front()) throw std::invalid_argument("friction problem: compliance differs by contact");
   SparseDynamics dynamics(problem, options);
   AdmmOptions admm;
   admm.solver = options;
   admm.solver.repair_passes = 0;
   admm.contact.max_recovery_speed = std::numeric_limits<double>::infinity();
   admm.patience = 0;
-  admm.contact.compliance = problem.compliance.empty() ? 0.0 : problem.compliance.front() * dt * dt;
+  admm.contact.compliance = compliance_of(problem) * dt * dt;
   admm.dt = dt;
   AdmmState state;
   const std::vector<Contact> contacts = contacts_of(problem, dt);
   state.contacts.assign(contacts.begin(), contacts.end());
   state.v.assign(problem.node_count, Vec3::Zero());
-  const Eigen::VectorXd start = Eigen::SimplicialLDLT<Sparse>(problem.A).solve(problem.f);  // D20 6.2.1
+  const Eigen::VectorXd start = solve(problem.A, problem.f);  // D20 6.2.1
   for (int j = 0; j < problem.node_count; ++j) state.v[j] = start.segment<3>(3 * j);
   state.lambda.assign(problem.node_count, Vec3::Zero());
 
@@ -143,7 +161,7 @@ double coulomb_error(const FrictionProblem& problem, std::span<const Vec3> r) {
   Eigen::VectorXd impulse(problem.B.rows());
   for (std::size_t i = 0; i < r.size(); ++i)
     impulse.segment<3>(static_cast<Eigen::Index>(3 * i)) = r[i] - problem.cohesion[i] * problem.normal[i];
-  const Eigen::VectorXd v = Eigen::SimplicialLDLT<Sparse>(problem.A).solve(problem.f + problem.B.transpose() * impulse);
+  const Eigen::VectorXd v = solve(problem.A, problem.f + problem.B.transpose() * impulse);
   std::vector<Vec3> v_hat(problem.node_count);
   std::vector<double> inverse_mass(problem.node_count), k_N(r.size());
   for (int j = 0; j < problem.node_count; ++j) {
@@ -151,10 +169,10 @@ double coulomb_error(const FrictionProblem& problem, std::span<const Vec3> r) {
     inverse_mass[j] = 1.0 / problem.mass[j];
   }
   const std::vector<Contact> contacts = contacts_of(problem, 1.0);
+  const double compliance = compliance_of(problem);
   for (std::size_t i = 0; i < r.size(); ++i)
-    k_N[i] = problem.k[i].dot(problem.normal[i]) - problem.compliance[i] * problem.cohesion[i];
-  return coulomb_error(contacts, r, k_N, problem.compliance.empty() ? 0.0 : problem.compliance.front(), v_hat,
-                       inverse_mass);
+    k_N[i] = problem.k[i].dot(problem.normal[i]) - compliance * problem.cohesion[i];
+  return coulomb_error(contacts, r, k_N, compliance, v_hat, inverse_mass);
 }
 
 }  // namespace stiction

@@ -54,8 +54,8 @@ class Bvh {
 
   /// Every (query, primitive) that may meet and for which `filter(query, primitive)` holds; sorted. The filter is
   /// called from several threads. Returns false, and nothing of use, where there are more than `most`.
-  template <class Filter>
-  bool pairs_with(std::span<const MovingBox> queries, Filter filter, std::vector<std::pair<int, int>>& out,
+  template <class Filter, class Pairs>
+  bool pairs_with(std::span<const MovingBox> queries, Filter filter, Pairs& out,
                   std::size_t most = std::numeric_limits<std::size_t>::max());
 
  private:
@@ -182,9 +182,8 @@ void Bvh::query_block(std::span<const MovingBox> queries, std::span<const int> b
   });
 }
 
-template <class Filter>
-bool Bvh::pairs_with(std::span<const MovingBox> queries, Filter filter, std::vector<std::pair<int, int>>& out,
-                     std::size_t most) {
+template <class Filter, class Pairs>
+bool Bvh::pairs_with(std::span<const MovingBox> queries, Filter filter, Pairs& out, std::size_t most) {
   morton_order(queries, query_order_);
   const std::size_t n = queries.size();
   first_pair_.resize(n + 1);

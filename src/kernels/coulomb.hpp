@@ -25,8 +25,8 @@ STICTION_KERNEL V3<T> project_cone(const V3<T>& z, const V3<T>& n, T mu) {
   const T z_N = dot(z, n);
   const V3<T> z_T = z - z_N * n;
   const T tau = norm(z_T);
+  if (mu * tau <= -z_N) return {T(0), T(0), T(0)};  // first: without friction a z along -n has tau = mu z_N = 0
   if (tau <= mu * z_N) return z;
-  if (mu * tau <= -z_N) return {T(0), T(0), T(0)};
   const T a = (z_N + mu * tau) / (T(1) + mu * mu);
   return a * n + (mu * a / tau) * z_T;
 }

@@ -82,10 +82,11 @@ class ChunkLists {
   }
 
   /// Puts all elements, chunk after chunk, into `out`, with room for half as many to come, and forgets them.
-  void move_into(std::vector<T>& out) {
+  template <class Vector>
+  void move_into(Vector& out) {
     const std::size_t n = count();
     if (out.capacity() < n) {  // its elements are not worth a copy
-      out = std::vector<T>();
+      out = Vector();
       out.reserve(n + n / 2);
     }
     out.resize(n);

@@ -123,8 +123,8 @@ const Section& contact_section() {
                [](C& c) { return &c.restitution; })
           .add("self_collision", "Contacts between and within strands.", [](C& c) { return &c.self_collision; })
           .add("max_candidates", "", within(0, 2e9),
-               "Pairs that detection keeps, 40 to 60 bytes each; a step that needs more is halved. 0: 250 an edge or "
-               "vertex, at least ten million.",
+               "Pairs that detection keeps, up to 60 bytes each; a step that needs more is halved. 0: 250 an edge, "
+               "and a vertex that may meet triangles, at least ten million.",
                [](C& c) { return &c.max_candidates; })
           .build();
   return section;

@@ -31,7 +31,6 @@ void BodyDynamics::assemble(std::span<const Vec3> v_k) {
   has_eta_ = false;
   y_.clear();
   failed_body_ = nullptr;
-  linear_iterations_ = 0;
   for_each_body(world_.bodies, [&](Body& body) { body.assemble(world_.nodes, v_k_); });
   if (has_ties()) world_.ties.assemble(world_.nodes, v_k_, world_.bodies);
 }
@@ -189,7 +188,8 @@ void BodyDynamics::solve_kept(std::span<Vec3> v, double tolerance) {
     return std::sqrt(
         max_in_chunks(kept_nodes_.size(), [&](std::size_t i) { return z_[kept_nodes_[i]].squaredNorm(); }));
   };
-  if (precondition() <= tolerance) return;
+  double error = precondition();
+  if (error <= tolerance) return;
   for_each_kept([&](int j) {
     d_[j] = z_[j];
     pd_[j] = r_[j];
@@ -206,7 +206,8 @@ void BodyDynamics::solve_kept(std::span<Vec3> v, double tolerance) {
       y_[j] += alpha * d_[j];
       r_[j] -= alpha * q_[j];
     });
-    const double error = precondition(), rz_next = dot(kept_nodes_, r_, z_);
+    error = precondition();
+    const double rz_next = dot(kept_nodes_, r_, z_);
     if (error <= tolerance || !(rz_next > 0)) break;
     const double beta = rz_next / rz;
     rz = rz_next;
@@ -215,6 +216,7 @@ void BodyDynamics::solve_kept(std::span<Vec3> v, double tolerance) {
       pd_[j] = r_[j] + beta * pd_[j];
     });
   }
+  if (!(error <= tolerance)) ++linear_unsolved_;
 }
 
 }  // namespace stiction

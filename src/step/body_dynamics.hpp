@@ -17,7 +17,7 @@ class BodyDynamics final : public LinearDynamics {
  public:
   explicit BodyDynamics(World& world)
       : world_(world), options_(world.scene.solver), elimination_(world.ties, world.nodes, world.component_count) {
-    reset_weights();
+    begin_step();
   }
 
   /// Assembles every body at the iterate v_k.
@@ -28,8 +28,11 @@ class BodyDynamics final : public LinearDynamics {
   bool solve_unweighted(std::span<const std::uint8_t> components, std::span<const Vec3> impulse, std::span<Vec3> v,
                         double tolerance);
 
-  /// Starts a step: weights are what matrix and mass make them.
-  void reset_weights() { weight_factor_.assign(world_.nodes.x.size(), 1.0f); }
+  /// Starts a step: weights are what matrix and mass make them, nothing has been counted.
+  void begin_step() {
+    weight_factor_.assign(world_.nodes.x.size(), 1.0f);
+    linear_iterations_ = linear_unsolved_ = 0;
+  }
   /// Raises, in what follows of the step, the weights of nodes that missed the tolerance (friction/weights.hpp).
   void raise_weights(std::span<const std::uint8_t> missed) {
     raise_factors(missed, world_.nodes.component, world_.strand_count, weight_factor_);
@@ -53,8 +56,9 @@ class BodyDynamics final : public LinearDynamics {
   bool factors_good() const { return failed_body_ == nullptr; }
   /// Name of the body whose factor failed.
   std::string failed_body() const { return failed_body_ ? failed_body_->name : ""; }
-  /// Iterations of conjugate gradients since the last assembly.
+  /// Iterations of conjugate gradients in this step, and solves that ended above their tolerance.
   int linear_iterations() const { return linear_iterations_; }
+  int linear_unsolved() const { return linear_unsolved_; }
 
  private:
   void factor(std::span<const double> w, std::span<const std::uint8_t> components);
@@ -81,7 +85,7 @@ class BodyDynamics final : public LinearDynamics {
   std::vector<int> kept_nodes_;                     // those that are not prescribed
   std::vector<Vec3> b_, known_, q_;                 // right-hand side; what C is multiplied by, and what comes of it
   std::vector<Vec3> y_, r_, z_, d_, pd_;            // of conjugate gradients, at kept nodes
-  int linear_iterations_ = 0;
+  int linear_iterations_ = 0, linear_unsolved_ = 0;
 };
 
 }  // namespace stiction

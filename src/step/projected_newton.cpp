@@ -36,7 +36,7 @@ class Step {
         thin_(kDeepFall * 2 * world.thinnest < dt * dt * world.scene.world.gravity.norm()) {
     admm_.contacts.clear();
     admm_.impulse.clear();
-    dynamics_.reset_weights();
+    dynamics_.begin_step();
   }
 
   void move_kinematic_bodies();
@@ -51,7 +51,7 @@ class Step {
   void accept_iterate();
   void raise_weights();
   void count_crossings();
-  void measure_coulomb_error();
+  bool measure_coulomb_error();
   void advance_state();
   void measure();
   bool finite(std::string& failure) const;
@@ -231,10 +231,7 @@ std::vector<std::uint8_t> Step::touching_components() const {
 
 bool Step::solve(std::span<const std::uint8_t> components, std::span<const Vec3> impulse, std::span<Vec3> v) {
   const Stopwatch watch(report_.t_dynamics);
-  const int before = dynamics_.linear_iterations();
-  const bool good = dynamics_.solve_unweighted(components, impulse, v, linear_tolerance());
-  report_.linear_iterations += dynamics_.linear_iterations() - before;
-  return good;
+  return dynamics_.solve_unweighted(components, impulse, v, linear_tolerance());
 }
 
 // A v = f: in the first iteration, with the impulses that are kept, the warm start (D20 6.2.1); in later ones the
@@ -258,7 +255,7 @@ void Step::detect_first_contacts() {
   if (!thin_) detector.continuous(v_, admm_.contacts);
 }
 
-// Contacts start with the forces of the last step (D20 6.2.1). Among hairs so dense that contacts contradict each other
+// Contacts start with the forces of the last step (D20 6.2.2). Among hairs so dense that contacts contradict each other
 // forces grow from step to step, and once their contacts let go they throw a hair through all others. A component
 // that they would change the velocity of by far more than it would change without contacts, and did in the last step,
 // starts without them.
@@ -318,7 +315,6 @@ bool Step::solve_friction(int newton_iteration) {
   options.dt = dt_;
   options.last = newton_iteration + 1 == options.solver.newton_iterations;
   copy_in_chunks(v_, admm_.v);
-  const int before = dynamics_.linear_iterations();
   sort_contacts();
   const AdmmReport admm = solve_admm(
       dynamics_, options,
@@ -334,7 +330,6 @@ bool Step::solve_friction(int newton_iteration) {
   report_.t_linear += admm.t_linear;
   report_.t_projection += admm.t_projection;
   report_.t_collision += admm.t_detection;
-  report_.linear_iterations += dynamics_.linear_iterations() - before;
   report_.t_solver -= admm.t_detection;
   return dynamics_.factors_good();
 }
@@ -372,10 +367,10 @@ void Step::count_crossings() {
 }
 
 // The one residual, of the last linearised problem.
-void Step::measure_coulomb_error() {
+bool Step::measure_coulomb_error() {
   const Stopwatch watch(report_.t_solver);
   copy_in_chunks(admm_.contacts.empty() ? state_.no_impulse : admm_.on_nodes, state_.contact_impulse);
-  if (admm_.contacts.empty()) return;
+  if (admm_.contacts.empty()) return true;
   state_.r.resize(admm_.contacts.size());
   state_.k_N.resize(admm_.contacts.size());
   for_each_index(state_.r.size(), [&](std::size_t i) {
@@ -387,11 +382,12 @@ void Step::measure_coulomb_error() {
   for_each_index(nodes_.x.size(),
                  [&](std::size_t j) { state_.inverse_mass[j] = nodes_.fixed[j] ? 0.0 : 1.0 / nodes_.m[j]; });
   copy_in_chunks(v_, state_.v_hat);
-  dynamics_.solve_unweighted(std::vector<std::uint8_t>(dynamics_.active().begin(), dynamics_.active().end()),
-                             state_.contact_impulse, state_.v_hat, linear_tolerance());
+  const std::vector<std::uint8_t> touching(dynamics_.active().begin(), dynamics_.active().end());
+  if (!dynamics_.solve_unweighted(touching, state_.contact_impulse, state_.v_hat, linear_tolerance())) return false;
   report_.coulomb_error =
       coulomb_error(admm_.contacts, state_.r, state_.k_N, slack_compliance(world_.scene.contact, dt_), state_.v_hat,
                     state_.inverse_mass, nodes_.skin);
+  return true;
 }
 
 // Relative to the last step's, or 1 where the solve left v and p further apart than the thinnest body's radius.
@@ -418,6 +414,8 @@ void Step::advance_state() {
 
 void Step::measure() {
   report_.dt = dt_;
+  report_.linear_iterations = dynamics_.linear_iterations();
+  report_.linear_unsolved = dynamics_.linear_unsolved();
   std::vector<Vec3> with_ties;
   if (dynamics_.has_ties()) {
     with_ties = state_.contact_impulse;
@@ -470,12 +468,15 @@ bool advance(World& world, StepState& state, double time, double dt, StepReport&
   }
   if (!step.finite(failure)) return false;
   step.count_crossings();
-  step.measure_coulomb_error();
+  if (!step.measure_coulomb_error()) return step.name_failure(failure);
   step.advance_state();
   step.measure();
   return true;
 } catch (const TooManyPairs& error) {
   failure = error.what();
+  return false;
+} catch (const std::bad_alloc&) {
+  failure = "out of memory";
   return false;
 }
 

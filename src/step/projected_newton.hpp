@@ -41,7 +41,8 @@ struct StepState {
 };
 
 /// Advances the world from `time` by dt. Returns false, with the world in disorder and `failure` naming what went
-/// wrong, if the result is not finite or a factorisation fails; the caller restores and retries.
+/// wrong, if the result is not finite, a factorisation fails or too many pairs may meet; the caller restores and
+/// retries.
 bool advance(World& world, StepState& state, double time, double dt, StepReport& report, std::string& failure);
 
 }  // namespace stiction

@@ -68,6 +68,7 @@ void add_part(StepReport& sum, const StepReport& part) {
   sum.newton_iterations += before.newton_iterations;
   sum.admm_iterations += before.admm_iterations;
   sum.linear_iterations += before.linear_iterations;
+  sum.linear_unsolved += before.linear_unsolved;
   sum.crossings += before.crossings;
   sum.deep_contacts += before.deep_contacts;
   sum.guarded_stencils += before.guarded_stencils;

@@ -1,4 +1,4 @@
-// Friction against closed forms: VALIDATION R4 (incline) and R5 (capstan), and rebound.
+// Friction against closed forms: incline and capstan (R4 and R5 of docs/results.md), and rebound.
 #include <gtest/gtest.h>
 
 #include "support/incline.hpp"

@@ -1,4 +1,4 @@
-// Rods against closed forms: VALIDATION R1 to R3 and R6.
+// Rods against closed forms: R1 to R3 and R6 of docs/results.md.
 #include <gtest/gtest.h>
 
 #include <Eigen/Eigenvalues>

@@ -1,4 +1,4 @@
-// Shells against closed forms: VALIDATION S1, S2, S4 and S5, orthotropic moduli, pressure and drag.
+// Shells against closed forms: S1, S2, S4 and S5 of docs/results.md, orthotropic moduli, pressure and drag.
 #include "bodies/shell.hpp"
 
 #include <gtest/gtest.h>
@@ -246,7 +246,7 @@ double plate_ratio(Cut cut, int cells, double poisson) {
 }
 
 // On alternating and one-way diagonals the hinges are stiffer than the plate; refined, their ratios tend to 0.94 and
-// 0.74. (Against E h³/12 and nu = 0.3 these meshes' ratios would be 1.008 and 0.810: VALIDATION's 5 % and 19 %.)
+// 0.74. (Against E h³/12 and nu = 0.3 these meshes' ratios would be 1.008 and 0.810.)
 TEST(S2ClampedPlate, CentreDeflection) {
   for (const double poisson : {0.0, 0.3}) {
     const double equilateral = plate_ratio(Cut::equilateral, 40, poisson),

@@ -128,5 +128,55 @@ TEST(CoulombResidual, SeesAWrongForceAndAFeasibleButWrongVelocity) {
   EXPECT_GT(coulomb_error(problem, none), 1e-2);
 }
 
+// A free node of 1 g on a surface that moves, with weights b of any sign and size: the force that makes it slide along,
+// or leaves it behind, is known.
+struct OneNode {
+  FrictionProblem problem;
+  OneNode(double b, double mu) {
+    problem.node_count = 1;
+    problem.A = 1e-3 * Eigen::MatrixXd::Identity(3, 3).sparseView();
+    problem.B = b * Eigen::MatrixXd::Identity(3, 3).sparseView();
+    problem.f.setZero(3);
+    problem.f[2] = b > 0 ? -1e-3 : 1e-3;  // into the surface at 1 m/s
+    problem.k = {Vec3(0.3, 0, 0)};
+    problem.normal = {Vec3::UnitZ()};
+    problem.mu = {mu};
+    problem.cohesion = {0};
+    problem.compliance = {0};
+    problem.mass = {1e-3};
+  }
+};
+
+TEST(CoulombResidual, KnowsTheForceOnANodeOfAnyWeightOnAMovingSurface) {
+  for (const double b : {1.0, -1.0, 0.3})
+    for (const double mu : {0.05, 2.0}) {
+      const FrictionProblem problem = OneNode(b, mu).problem;
+      // u = b v + k, m v = f + b r: to u_N = 0, and to u_T = 0 or the limit of friction.
+      const double m = 1e-3, r_N = m / std::abs(b), to_stick = 0.3 * m / (b * b);
+      const std::vector<Vec3> exact{Vec3(-std::min(to_stick, mu * r_N), 0, r_N)};
+      EXPECT_LT(coulomb_error(problem, exact), 1e-14) << b << " " << mu;
+      const ProblemSolution solution = solve_admm(problem, to_convergence(), 0.01);
+      EXPECT_LT((solution.r[0] - exact[0]).norm(), 1e-9 * exact[0].norm()) << b << " " << mu;
+    }
+}
+
+TEST(CoulombResidual, IsZeroWhereNothingIsHeldWithoutFriction) {
+  FrictionProblem problem = OneNode(1.0, 0.0).problem;
+  problem.k[0].setZero();
+  problem.f *= -1;  // off the surface
+  EXPECT_EQ(coulomb_error(problem, std::vector<Vec3>{Vec3::Zero()}), 0);
+}
+
+TEST(CoulombResidual, RefusesWhatItCannotJudge) {
+  FrictionProblem indefinite = OneNode(1.0, 0.5).problem;
+  indefinite.A.coeffRef(1, 1) = -1;
+  const std::vector<Vec3> none{Vec3::Zero()};
+  EXPECT_THROW(coulomb_error(indefinite, none), std::invalid_argument);
+  EXPECT_THROW(solve_admm(indefinite, to_convergence(), 0.01), std::invalid_argument);
+  FrictionProblem two = random_problem(9);
+  two.compliance.back() = 1;
+  EXPECT_THROW(coulomb_error(two, std::vector<Vec3>(two.contact_count(), Vec3::Zero())), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace stiction

@@ -1,4 +1,4 @@
-// The incline of VALIDATION R4 and S4, in the frame of its plane: gravity is tilted instead.
+// The incline (R4 and S4 of docs/results.md), in the frame of its plane: gravity is tilted instead.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -25,7 +25,7 @@ inline Scene bare_scene(double dt) {
   return scene;
 }
 
-/// VALIDATION's hair rod: R = 0.05 mm, rho = 1300, E = 3 GPa, nu = 0.45; clamped root, free tip.
+/// The hair of the closed forms: R = 0.05 mm, rho = 1300, E = 3 GPa, nu = 0.45; clamped root, free tip.
 inline Rods hair_rod() {
   Rods rods;
   rods.name = "hair";

@@ -217,6 +217,26 @@ TEST(RodsBody, SmallestEigenvaluesAreThoseOfTheDiagonalBlocks) {
   }
 }
 
+// A limp chain is held across by its mass alone, a billionth of how it is held along: rounding would take it below
+// zero.
+TEST(ChainsBody, SmallestEigenvaluesAreNoLessThanTheMass) {
+  Random random(8);
+  Chains chains;
+  chains.name = "chains";
+  chains.stretch_modulus = 2e12;
+  chains.bend_modulus = 0;
+  chains.root = End::free;
+  for (int s = 0; s < 100; ++s) {
+    const Vec3 x = random.vector();
+    chains.strands.push_back({test::straight(x, x + 0.1 * random.vector().normalized(), 20), {}, 0});
+  }
+  ChainsHarness h(chains);
+  h.body.assemble(h.nodes, h.v);
+  std::vector<double> eta(h.nodes.size());
+  h.body.smallest_eigenvalues(eta);
+  for (int j = 0; j < h.nodes.size(); ++j) EXPECT_GE(eta[j], h.nodes.m[j]) << j;
+}
+
 TEST(RodsBody, ClampedEndsFollowAndReactWithTheWeight) {
   Rods rods = test::hair_rod();
   rods.strands.push_back({test::straight({0, 0, 0}, {0, 0, -0.1}, 20), {}, 0});

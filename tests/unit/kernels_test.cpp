@@ -213,5 +213,15 @@ TEST(CoulombLaw, ConeProjectionIsOrthogonal) {
   }
 }
 
+TEST(CoulombLaw, ConeProjectionOnAnAxisIsTheCone) {
+  const V n{0, 0, 1};
+  for (const double mu : {0.0, 0.5}) {
+    EXPECT_EQ(norm(project_cone(V{0, 0, -1}, n, mu)), 0) << mu;
+    EXPECT_EQ(norm(project_cone(V{0, 0, 1}, n, mu) - n), 0) << mu;
+  }
+  EXPECT_EQ(norm(project_cone(V{1, 0, -1}, n, 0.0)), 0);
+  EXPECT_EQ(norm(project_cone(V{1, 0, 1}, n, 0.0) - n), 0);
+}
+
 }  // namespace
 }  // namespace stiction

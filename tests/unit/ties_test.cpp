@@ -393,6 +393,9 @@ TEST(Ties, SolveStartsFromTheLastAnswer) {
   EXPECT_GT(first, 1);
   t.dynamics.solve(impulse, v, 1e-11);
   EXPECT_EQ(t.dynamics.linear_iterations(), first);
+  EXPECT_EQ(t.dynamics.linear_unsolved(), 0);
+  t.dynamics.solve(impulse, v, -1.0);  // which nothing reaches
+  EXPECT_EQ(t.dynamics.linear_unsolved(), 1);
 }
 
 TEST(Ties, ConnectWhatHangsTogetherAndNothingElse) {
@@ -412,7 +415,9 @@ TEST(Ties, ConnectWhatHangsTogetherAndNothingElse) {
 TEST(Ties, IterationsAreReportedAndNoneWithoutTies) {
   Simulation tied(tied_scene()), bare(without_attachments(tied_scene()));
   for (int i = 0; i < 3; ++i) {
-    EXPECT_GT(tied.step().linear_iterations, 0);
+    const StepReport report = tied.step();
+    EXPECT_GT(report.linear_iterations, 0);
+    EXPECT_EQ(report.linear_unsolved, 0);
     EXPECT_EQ(bare.step().linear_iterations, 0);
   }
 }
