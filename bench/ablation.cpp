@@ -10,7 +10,6 @@
 // `bench table3` takes D20 at its word, that the solver starts from the geometry of a frame: nothing moves, there are
 // no forces of a step before, and the first solve of the step is measured. The paper says no more than that.
 #include <fmt/core.h>
-#include <oneapi/tbb/global_control.h>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +19,7 @@
 #include "bench/table2.hpp"
 #include "bench/timed_run.hpp"
 #include "bench/timing.hpp"
+#include "parallel/threads.hpp"
 #include "scene/motion.hpp"
 
 namespace stiction {
@@ -167,7 +167,6 @@ nlohmann::json bench_ablation(const FramesOptions& options) {
   if (options.hairs < 1 || options.steps < 1) throw std::invalid_argument("hairs and steps must be positive");
   const Table2Row* row = table2_row("hairy-ball", options.hairs);
   const int hairs = row ? row->hairs : options.hairs, threads = thread_count(options.threads);
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
   const Scene scene = hairy_ball(options, hairs);
   const Snapshot state = hairy_ball_state(scene, hairs, options);
 
@@ -202,7 +201,6 @@ nlohmann::json bench_ablation(const FramesOptions& options) {
 nlohmann::json bench_table3(const FramesOptions& options) {
   const Table2Row* row = table2_row("hairy-ball", options.hairs);
   const int hairs = row ? row->hairs : options.hairs, threads = thread_count(options.threads);
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
   Scene scene = hairy_ball(options, hairs);
   Snapshot state = hairy_ball_state(scene, hairs, options);
   bring_to_rest(scene, state);

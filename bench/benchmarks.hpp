@@ -27,9 +27,6 @@ struct FramesOptions {
   std::vector<std::string> overrides;  ///< of the scene, KEY=VALUE
 };
 
-/// Threads that an option of 0 stands for.
-int thread_count(int option);
-
 /// Core-seconds of frames inside a rotation of D20's hairy ball, printed beside the paper's row.
 nlohmann::json bench_hairy_ball(const FramesOptions& options);
 

@@ -2,7 +2,6 @@
 // start from a state with contacts established: some way into the first turn, after a rest that is cut to what the hair
 // needs to fall. It is kept in a checkpoint beside the results, since it takes longer than the frames themselves.
 #include <fmt/core.h>
-#include <oneapi/tbb/global_control.h>
 
 #include <utility>
 
@@ -40,7 +39,6 @@ Snapshot hairy_ball_state(const Scene& scene, int hairs, const FramesOptions& op
 nlohmann::json bench_hairy_ball(const FramesOptions& options) {
   const Table2Row* row = table2_row("hairy-ball", options.hairs);
   const int hairs = row ? row->hairs : options.hairs;
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, thread_count(options.threads));
   const Scene scene = hairy_ball(options, hairs);
   Snapshot state = hairy_ball_state(scene, hairs, options);
   Simulation simulation(scene);
@@ -51,7 +49,6 @@ nlohmann::json bench_hairy_ball(const FramesOptions& options) {
 nlohmann::json bench_scene(const std::string& name, const FramesOptions& options) {
   const Table2Row* row = table2_row(name, options.hairs);
   const int hairs = row ? row->hairs : options.hairs;
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, thread_count(options.threads));
   const Scene scene = load_sized(options, hairs);
   Simulation simulation(scene);
   if (options.start > 0)

@@ -3,7 +3,6 @@
 // Steps are timed after a preroll of the same scene, from free fall to some while after the first contacts. The
 // preroll keeps its state in a checkpoint, since it takes longer than the steps themselves.
 #include <fmt/core.h>
-#include <oneapi/tbb/global_control.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include "bench/benchmarks.hpp"
 #include "bench/timed_run.hpp"
 #include "io/resources.hpp"
+#include "parallel/threads.hpp"
 #include "stiction/scene_file.hpp"
 #include "stiction/simulation.hpp"
 
@@ -43,7 +43,6 @@ Scene rabbits_scene(const RabbitsOptions& options) {
 nlohmann::json bench_rabbits(const RabbitsOptions& options) {
   if (options.count < 1 || options.steps < 1) throw std::invalid_argument("count and steps must be positive");
   const int threads = thread_count(options.threads);
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
   const Scene scene = rabbits_scene(options);
   Simulation simulation(scene);
   simulation.restore(reach(scene, options.start, options.state_folder, fmt::format("rabbits_{}", scene.solids.size())));

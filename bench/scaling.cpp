@@ -1,7 +1,6 @@
 // What one step of the hairy ball gains from more threads, beside what a plain copy and a loop of arithmetic gain on
 // the same machine: the two limits of any program that is not faster than its memory and its units.
 #include <fmt/core.h>
-#include <oneapi/tbb/global_control.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,7 @@
 #include "bench/timing.hpp"
 #include "parallel/loops.hpp"
 #include "parallel/stopwatch.hpp"
+#include "parallel/threads.hpp"
 
 namespace stiction {
 namespace {
@@ -69,18 +69,19 @@ nlohmann::json bench_scaling(const FramesOptions& options) {
   fmt::print("{:>7} {:>10} {:>10} {:>10} {:>7} {:>7} {:>7}\n", "threads", "step", "copy", "compute", "gain", "copy",
              "compute");
   for (int threads = 1;; threads = std::min(2 * threads, most)) {
-    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-    simulation.restore(state);
-    const TimedSteps timed = time_steps(simulation, options.steps);
-    figures["rows"].push_back({{"threads", threads},
-                               {"step_s", timed.wall / options.steps},
-                               {"t_dynamics_s", timed.t_dynamics / options.steps},
-                               {"t_collision_s", timed.t_collision / options.steps},
-                               {"t_linear_s", timed.t_linear / options.steps},
-                               {"t_projection_s", timed.t_projection / options.steps},
-                               {"copy_s", machine.copy_seconds()},
-                               {"compute_s", machine.compute_seconds()},
-                               {"state_hash", fmt::format("{:016x}", simulation.state_hash())}});
+    figures["rows"].push_back(on_threads(threads, [&]() -> nlohmann::json {
+      simulation.restore(state);
+      const TimedSteps timed = time_steps(simulation, options.steps);
+      return {{"threads", threads},
+              {"step_s", timed.wall / options.steps},
+              {"t_dynamics_s", timed.t_dynamics / options.steps},
+              {"t_collision_s", timed.t_collision / options.steps},
+              {"t_linear_s", timed.t_linear / options.steps},
+              {"t_projection_s", timed.t_projection / options.steps},
+              {"copy_s", machine.copy_seconds()},
+              {"compute_s", machine.compute_seconds()},
+              {"state_hash", fmt::format("{:016x}", simulation.state_hash())}};
+    }));
     const auto& one = figures["rows"].front();
     const auto& now = figures["rows"].back();
     const auto value = [&](const char* key) { return now[key].get<double>(); };

@@ -1,7 +1,6 @@
 // The linear solver of shells and solids on the matrices it meets: a sheet's membrane and bending stencils, a lattice
 // of tetrahedra. Beside it Eigen's simplicial factor and, where the build has it, CHOLMOD's supernodal one.
 #include <fmt/core.h>
-#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
 
 #include <Eigen/SparseCholesky>
@@ -17,6 +16,7 @@
 #include "bench/benchmarks.hpp"
 #include "bench/timing.hpp"
 #include "linear/sparse_cholesky.hpp"
+#include "parallel/threads.hpp"
 #ifdef STICTION_CHOLMOD
 #include <cholmod.h>
 #endif
@@ -173,10 +173,7 @@ nlohmann::json measure(const BlockMatrix& m, bool compare) {
                             {"analyse_ms", t_analyse * 1e3},
                             {"factor_mb", 1e-6 * static_cast<double>(cholesky.factor_bytes())},
                             {"factor_gflop", 1e-9 * cholesky.factor_flops()}};
-  {
-    const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-    figures["one_thread"] = measure_ours();
-  }
+  figures["one_thread"] = on_threads(1, measure_ours);
   figures["all_threads"] = measure_ours();
 
   m.multiply(x, residual);

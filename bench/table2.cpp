@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <thread>
 
 #include "bench/timed_run.hpp"
 #include "bench/timing.hpp"
 #include "io/resources.hpp"
+#include "parallel/threads.hpp"
 
 namespace stiction {
 
@@ -29,8 +29,6 @@ constexpr std::array<Table2Row, 13> kTable2{{
     {"palm-tree", 0, 0, 43e3, 44e3, 36.5, 13, 96, 0, 24, 6},
 }};
 }  // namespace
-
-int thread_count(int option) { return option > 0 ? option : static_cast<int>(std::thread::hardware_concurrency()); }
 
 const Table2Row* table2_row(const std::string& scene, int hairs) {
   const auto row = std::find_if(kTable2.begin(), kTable2.end(), [&](const Table2Row& r) {

@@ -4,6 +4,7 @@
 #include "bench/benchmarks.hpp"
 #include "commands.hpp"
 #include "io/output_folder.hpp"
+#include "parallel/threads.hpp"
 #include "provenance.hpp"
 
 namespace stiction {
@@ -59,7 +60,9 @@ void add_bench(CLI::App& app, int&) {
   };
   const auto [hairy, ball] = add_frames("hairy-ball", "D20's hairy balls: core-seconds of a frame (Table 2)",
                                         "16000, 32000, 64000, 127000, or any number", {});
-  hairy->callback([json_path, ball = ball] { keep(bench_hairy_ball(*ball), *json_path); });
+  hairy->callback([json_path, ball = ball] {
+    keep(on_threads(thread_count(ball->threads), [&] { return bench_hairy_ball(*ball); }), *json_path);
+  });
   const auto add_ball = [&](const char* name, const char* text, int hairs, int steps, auto run) {
     auto options = std::make_shared<FramesOptions>();
     options->hairs = hairs;
@@ -71,7 +74,8 @@ void add_bench(CLI::App& app, int&) {
           ->capture_default_str()
           ->check(CLI::Range(1, 1000000));
     add_start(of_ball, *options);
-    of_ball->callback([=] { keep(run(*options), *json_path); });
+    of_ball->callback(
+        [=] { keep(on_threads(thread_count(options->threads), [&] { return run(*options); }), *json_path); });
   };
   add_ball("ablation", "The solver with single choices changed, on steps of the hairy ball (D20's Figure 16)", 2000, 4,
            bench_ablation);
@@ -85,7 +89,9 @@ void add_bench(CLI::App& app, int&) {
     defaults.scene = file;
     const auto [scene, options] =
         add_frames(name, "A scene of D20's Table 2: core-seconds of a frame", sizes, defaults);
-    scene->callback([=, options = options] { keep(bench_scene(name, *options), *json_path); });
+    scene->callback([=, options = options] {
+      keep(on_threads(thread_count(options->threads), [&] { return bench_scene(name, *options); }), *json_path);
+    });
   };
   add_scene("hair-band", "examples/d20/hair_band.toml", 5000, "5000, 13000, 27000, or any number", 0.25);
   add_scene("long-hair-shirt", "examples/d20/hair_on_shirt.toml", 5000, "5000, 27000, 54000, or any number", 0.25);
@@ -127,7 +133,8 @@ void add_bench(CLI::App& app, int&) {
   heap->add_option("--state", rabbits->state_folder, "Folder that keeps the state to start from")
       ->capture_default_str();
   heap->fallthrough();
-  heap->callback([=] { keep(bench_rabbits(*rabbits), *json_path); });
+  heap->callback(
+      [=] { keep(on_threads(thread_count(rabbits->threads), [&] { return bench_rabbits(*rabbits); }), *json_path); });
 }
 
 }  // namespace stiction

@@ -1,13 +1,11 @@
 // stiction run: simulates a scene into a folder, shows progress, checkpoints every frame, resumes to the same bytes.
 #include <fmt/core.h>
-#include <oneapi/tbb/global_control.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <sstream>
 
 #include "commands.hpp"
@@ -15,6 +13,7 @@
 #include "io/checkpoint.hpp"
 #include "io/output_folder.hpp"
 #include "io/resources.hpp"
+#include "parallel/threads.hpp"
 #include "stiction/scene_file.hpp"
 #include "stiction/simulation.hpp"
 
@@ -198,9 +197,6 @@ bool simulate(Simulation& simulation, int frames, Outputs& outputs, Totals& tota
 }
 
 int run(const RunOptions& options) {
-  std::optional<tbb::global_control> limit;
-  if (options.threads > 0) limit.emplace(tbb::global_control::max_allowed_parallelism, options.threads);
-
   std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is an error like a full disk
   const Scene scene = load_scene(options.scene, options.overrides);
   const int frames = options.frames > 0 ? options.frames : scene.time.frames();
@@ -260,7 +256,8 @@ void add_run(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   command->add_flag("--resume", options->resume, "Continue from the folder's checkpoint");
   command->add_flag("--quiet", options->quiet, "No progress, no closing words");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback(
+      [options, &exit_code] { exit_code = on_threads(thread_count(options->threads), [&] { return run(*options); }); });
 }
 
 }  // namespace stiction
