@@ -1,5 +1,5 @@
-// Solids and frames against closed forms: the uniaxial bar (S3 of docs/results.md), the first bending frequency of a beam, the
-// incline (S4) for tets, an embedded surface and a frame, and a stiff frame in the place of a rigid body.
+// Solids and frames against closed forms: the uniaxial bar (S3 of docs/results.md), the first bending frequency of a
+// beam, the incline (S4) for tets, an embedded surface and a frame, and a stiff frame in the place of a rigid body.
 #include "bodies/solid.hpp"
 
 #include <gtest/gtest.h>
