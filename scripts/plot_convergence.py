@@ -17,6 +17,8 @@ HEIGHT = 320
 
 
 def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
     target, source, *wanted = sys.argv[1:]
     with open(source) as file:
         figures = json.load(file)

@@ -17,6 +17,8 @@ def by_step(values, factor=1):
 
 
 def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
     target, *sources = sys.argv[1:]
     above, below = [], []
     for source, colour in zip(sources, cycle(COLOURS)):
